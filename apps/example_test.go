@@ -21,11 +21,11 @@ func ExampleApp() {
 		HTML: "<!doctype html><title>Weather</title>",
 		UI:   apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{"https://api.example.com"}}},
 	}
-	entry, _ := mcp.Marshal(board.Resource())
-	fmt.Println(string(entry))
+	entry := board.Resource()
+	fmt.Println(entry.URI, entry.MIMEType)
 	fmt.Println(string(board.Contents().Meta))
 	// Output:
-	// {"name":"board","uri":"ui://weather/board","mimeType":"text/html;profile=mcp-app","_meta":{"ui":{"csp":{"connectDomains":["https://api.example.com"]}}}}
+	// ui://weather/board text/html;profile=mcp-app
 	// {"ui":{"csp":{"connectDomains":["https://api.example.com"]}}}
 }
 
@@ -51,12 +51,12 @@ func ExampleSupported() {
 
 func ExampleCheck() {
 	catalog := &mcp.Catalog{
-		Tools: []mcp.Tool{{Name: "get_weather", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://weather/board"})}},
+		Tools: []mcp.Tool{{Name: "show", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://board"})}},
 	}
 	for _, finding := range apps.Check(catalog) {
 		fmt.Println(finding)
 	}
-	// Output: error: /tools/0/_meta/ui/resourceUri: tool "get_weather" links to ui://weather/board, which does not exist [apps/missing]
+	// Output: error: /tools/0/_meta/ui/resourceUri: tool "show" links to ui://board, which does not exist [apps/missing]
 }
 
 func ExampleFuncs() {

@@ -39,6 +39,10 @@ type Endpoint struct {
 	// Credentials, if not nil, authorize each request, unless Header contains
 	// Authorization. Nothing that they add is sent to another host.
 	Credentials Credentials
+	// Describe, if not nil, adds headers that describe the caller of each request, which is in
+	// the context of the request. Requests of the connection itself have no caller. A request
+	// for which it fails is not sent. Nothing that it adds is sent to another host.
+	Describe func(r *http.Request) error
 
 	// PublicOnly refuses addresses that are not on the public internet, after name
 	// resolution: this machine, private, link-local and provider networks, and metadata
@@ -178,6 +182,11 @@ func (e *Endpoint) post(
 
 // do makes a request, and retries it with another token if necessary. t may be nil.
 func (e *Endpoint) do(r *http.Request, t *tap.Tapper) (*http.Response, error) {
+	if e.Describe != nil {
+		if err := e.Describe(r); err != nil {
+			return nil, &authorizeError{err}
+		}
+	}
 	if e.authorizes() {
 		return e.doAuthorized(r, t)
 	}
@@ -238,10 +247,24 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	for name := range e.header() {
 		to.Header.Del(name)
 	}
-	for _, name := range append([]string{"Cookie", headerSession}, authorizationHeaders...) {
-		to.Header.Del(name)
+	for name := range to.Header {
+		if !isProtocolHeader(name) {
+			delete(to.Header, name)
+		}
 	}
 	return nil
+}
+
+// isProtocolHeader reports whether a header is part of every request of the protocol, so that
+// another host may see it. Sessions, credentials and what describes the caller are not.
+func isProtocolHeader(name string) bool {
+	switch name = http.CanonicalHeaderKey(name); name {
+	case "Accept", "Content-Type", "Last-Event-Id", "User-Agent":
+		return true
+	case headerSession:
+		return false
+	}
+	return strings.HasPrefix(name, "Mcp-")
 }
 
 // sameHost reports whether data for one URL may be sent to the other: the host and port

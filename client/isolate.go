@@ -38,11 +38,11 @@ type IsolateOptions struct {
 	MaxTotal int
 	// IdleStop is the idle time after which a process is stopped; 0 means 10 minutes.
 	IdleStop time.Duration
-	// Transport, if not nil, returns the transport for the requests of a principal, which has
-	// the credentials of that principal. By is then [ByPrincipal], principals differ by
+	// Transport, if not nil, returns the transport for the requests of the principal of ctx,
+	// which has the credentials of that principal. By is then [ByPrincipal], principals differ by
 	// issuer, subject and name, each has its own catalog, and requests without a principal are
 	// refused. The transport of the Source is not used.
-	Transport func(p *mcp.Principal) (Transport, error)
+	Transport func(ctx context.Context) (Transport, error)
 }
 
 // Isolated is a server with a separate process, or connection, for each session or
@@ -223,7 +223,7 @@ func (i *Isolated) admitLocked(ctx context.Context, key tenantKey, principal str
 	if i.opts.Transport == nil {
 		return i.startLocked(key, principal, i.Source.transport), nil
 	}
-	transport, err := i.opts.Transport(mcp.PrincipalFrom(ctx))
+	transport, err := i.opts.Transport(ctx)
 	if err != nil {
 		return nil, err
 	}

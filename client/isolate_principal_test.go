@@ -52,7 +52,8 @@ func TestIsolateTransports(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := client.Isolate(src, &client.IsolateOptions{
-		Transport: func(p *mcp.Principal) (client.Transport, error) {
+		Transport: func(ctx context.Context) (client.Transport, error) {
+			p := mcp.PrincipalFrom(ctx)
 			if p.Subject == "refused" {
 				return nil, mcp.Errorf(mcp.CodeToolDenied, "refused")
 			}
@@ -126,7 +127,8 @@ func TestEqualCatalogsAreOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := client.Isolate(src, &client.IsolateOptions{
-		Transport: func(p *mcp.Principal) (client.Transport, error) {
+		Transport: func(ctx context.Context) (client.Transport, error) {
+			p := mcp.PrincipalFrom(ctx)
 			return &client.Endpoint{
 				URL:    web.URL + "/mcp",
 				Header: http.Header{"X-Key": {p.Issuer}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -265,4 +266,42 @@ func peekBody(r *http.Request) string {
 	text, _ := io.ReadAll(r.Body) // the next reader fails as well
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	return string(text)
+}
+
+// A server that refuses the version although it lists it among those it supports is asked again,
+// once; one that lists other versions is initialized.
+func TestVersionRefused(t *testing.T) {
+	for _, tt := range []struct {
+		supported string
+		times     int64 // it refuses
+		asked     int64 // with server/discover
+		want      mcp.Version
+	}{
+		{`["2026-07-28"]`, 1, 2, mcp.Version20260728},
+		{`["2026-07-28"]`, 100, 2, mcp.Version20251125},
+		{`["2025-11-25"]`, 1, 1, mcp.Version20251125},
+		{`"2026-07-28"`, 1, 1, mcp.Version20251125},
+	} {
+		var asked atomic.Int64
+		handler := mcpserver.New(&world{}, nil).HTTPHandler(nil)
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Method") == "server/discover" && asked.Add(1) <= tt.times {
+				var m struct{ ID json.RawMessage }
+				_ = json.NewDecoder(r.Body).Decode(&m)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"unsupported","data":{"supported":%s}}}`,
+					m.ID, tt.supported)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}))
+		src := open(t, &client.Endpoint{URL: web.URL, NoListen: true}, nil)
+		if got := src.State().Version; got != tt.want || asked.Load() != tt.asked {
+			t.Errorf("%s, %d times: version %v after %d questions, want %v after %d",
+				tt.supported, tt.times, got, asked.Load(), tt.want, tt.asked)
+		}
+		src.Close()
+		web.Close()
+	}
 }

@@ -380,3 +380,19 @@ func TestAppsAreDeclared(t *testing.T) {
 		}
 	}
 }
+
+// A server of 2026-07-28 that does not declare subscriptions has none: it would acknowledge them
+// without the resource.
+func TestSubscribeNeedsTheCapability(t *testing.T) {
+	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
+		src := open(t, memory(t, &world{}), &client.Options{Version: v})
+		err := src.Subscribe(t.Context(), "world://one")
+		var e *mcp.Error
+		if !errors.As(err, &e) || e.Code != mcp.CodeMethodNotFound {
+			t.Errorf("%s: Subscribe = %v, want that the method does not exist", v, err)
+		}
+		if got := src.Subscribed(); len(got) > 0 {
+			t.Errorf("%s: subscribed to %q", v, got)
+		}
+	}
+}

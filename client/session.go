@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -421,29 +422,41 @@ func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	return ses.link.tell(ctx, peer.Notification("notifications/initialized", nil))
 }
 
-// discover starts a session with a server of 2026-07-28, which needs no handshake.
+// discover starts a session with a server of 2026-07-28, which needs no handshake. A server that
+// refuses the version although it lists it among those it supports is asked again, once.
 func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 	ses.version = version
 	result, err := ses.request(ctx, "server/discover", nil)
+	if offers(err, version) {
+		result, err = ses.request(ctx, "server/discover", nil)
+	}
 	if err != nil {
 		ses.version = 0
 		return err
 	}
 	var versions []string
 	_ = json.Unmarshal(jsonscan.Member(result, "supportedVersions"), &versions)
-	for _, v := range versions {
-		if v == version.String() {
-			ses.learn(version, result,
-				jsonscan.Member(jsonscan.Member(result, "_meta"),
-					"io.modelcontextprotocol/serverInfo"))
-			return nil
-		}
+	if slices.Contains(versions, version.String()) {
+		ses.learn(version, result,
+			jsonscan.Member(jsonscan.Member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
+		return nil
 	}
 	ses.version = 0
 	return &mcp.Error{
 		Code:    mcp.CodeUnsupportedProtocolVersion,
 		Message: fmt.Sprintf("the server does not support version %s", version),
 	}
+}
+
+// offers reports whether a server refused the version of a request with a list of versions that
+// contains wanted.
+func offers(err error, wanted mcp.Version) bool {
+	var e *mcp.Error
+	if !errors.As(err, &e) || e.Code != mcp.CodeUnsupportedProtocolVersion {
+		return false
+	}
+	var data struct{ Supported []string }
+	return json.Unmarshal(e.Data, &data) == nil && slices.Contains(data.Supported, wanted.String())
 }
 
 // learn stores the results of the handshake.

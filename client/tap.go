@@ -68,6 +68,11 @@ func (e *Endpoint) tappedRoundTrip(r *http.Request, t *tap.Tapper) (*http.Respon
 	for name := range e.header() {
 		secret = append(secret, name)
 	}
+	for name := range r.Header {
+		if !isProtocolHeader(name) && name != headerSession {
+			secret = append(secret, name)
+		}
+	}
 	x.Pass(&tap.Event{
 		Kind: tap.Head,
 		Sent: true,

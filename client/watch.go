@@ -110,7 +110,8 @@ func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 
 // Subscribe subscribes to changes of a resource, and renews the subscription after each
 // restart of the server. Subscribing twice has no additional effect. The error is an
-// [*mcp.Error]: that of the server, or [mcp.CodeResourceUnavailable].
+// [*mcp.Error]: that of the server, [mcp.CodeMethodNotFound] if the server of version
+// 2026-07-28 does not declare subscriptions, or [mcp.CodeResourceUnavailable].
 func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)
 	if err != nil {
@@ -124,6 +125,9 @@ func (s *Source) Subscribe(ctx context.Context, uri string) error {
 		if _, err := ses.request(ctx, "resources/subscribe", uriParams(uri)); err != nil {
 			return s.unavailable(ctx, mcp.CodeResourceUnavailable, err)
 		}
+	} else if !ses.declares("resources", "subscribe") {
+		// Such a server acknowledges a subscription without this resource, or gets none.
+		return mcp.Errorf(mcp.CodeMethodNotFound, "the server does not declare resources.subscribe")
 	}
 	ses.unwatch(ctx, s.noteWatched(ctx, uri))
 	ses.resubscribe()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,14 +13,19 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/cluster/nats"
 	"github.com/slipway-mcp/slipway/cluster/redis"
+	"github.com/slipway-mcp/slipway/internal/test/natstest"
+	"github.com/slipway-mcp/slipway/internal/test/redistest"
 )
 
-// engines returns a constructor of each driver. Redis is tested if the machine has it.
+// engines returns a constructor of each driver. Redis is tested if the machine has it. The
+// NATS server is built.
 func engines() map[string]func(t *testing.T) cluster.Engine {
 	return map[string]func(t *testing.T) cluster.Engine{
 		"memory": func(*testing.T) cluster.Engine { return cluster.NewMemory() },
 		"redis":  startRedis,
+		"nats":   startNATS,
 	}
 }
 
@@ -31,29 +35,32 @@ func startRedis(t *testing.T) cluster.Engine {
 	return e
 }
 
+func startNATS(t *testing.T) cluster.Engine {
+	t.Helper()
+	return openNATS(t, nil, natstest.Start(t))
+}
+
+// openNATS opens the engine of servers, without connecting to it.
+func openNATS(t *testing.T, opts *nats.Options, servers ...*natstest.Server) *nats.Engine {
+	t.Helper()
+	var urls []string
+	for _, s := range servers {
+		urls = append(urls, "nats://"+s.Addr+"?name=test")
+	}
+	e, err := nats.Open(strings.Join(urls, ","), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
 // startRedisAt starts Redis and returns its address too.
 func startRedisAt(t *testing.T) (e *redis.Engine, addr string) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
+	addr = redistest.Start(t)
+	e, err := redis.Open("redis://"+addr+"/0?name=test", nil)
 	if err != nil {
-		t.Skip("redis-server is not installed")
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = ln.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	_ = ln.Close()
-	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if e, err = redis.Open("redis://"+addr+"/0?name=test", nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
@@ -492,6 +499,27 @@ func TestURLs(t *testing.T) {
 		} else if strings.Contains(err.Error(), "hidden") {
 			t.Errorf("Open(%q) repeats the password: %v", bad, err)
 		}
+	}
+	for _, bad := range []string{
+		"", "nats://", "http://h", "nats://h/x", "nats://u:hidden@h", "nats://h?password=hidden",
+		"nats://h?name=a/b", "nats://a,nats://b?name=x", "nats://a,nats://u@b", "nats://h?replicas=hidden",
+		"nats://h?replicas=6",
+	} {
+		if _, err := nats.Open(bad, nil); err == nil {
+			t.Errorf("Open(%q) succeeded", bad)
+		} else if strings.Contains(err.Error(), "u:hidden") {
+			t.Errorf("Open(%q) repeats the password: %v", bad, err)
+		}
+	}
+	if _, err := nats.Open("nats://user@a,tls://user@b:7000?replicas=1", nil); err == nil {
+		t.Error("the URLs differ in a parameter, and the second was ignored")
+	}
+	n, err := nats.Open("nats://user@a?replicas=1,tls://user@b:7000?replicas=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n.Hosts(); len(got) != 2 || got[0] != "a:4222" || got[1] != "b:7000" {
+		t.Errorf("Hosts = %v", got)
 	}
 	e, err := redis.Open("redis://a,rediss://user@b:7000/2", nil)
 	if err != nil {

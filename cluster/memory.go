@@ -214,5 +214,16 @@ func (s *memorySubscription) Close() error {
 	return nil
 }
 
+// Lose deletes all records and ends all subscriptions, as an engine that restarts without its
+// data.
+func (m *Memory) Lose() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.records)
+	for s := range m.subscriptions {
+		m.end(s)
+	}
+}
+
 // Close implements [Engine]. The records stay.
 func (m *Memory) Close() error { return nil }

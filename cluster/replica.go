@@ -46,6 +46,8 @@ type Member struct {
 	// Version and Definitions are those of [Replica.Describe].
 	Version     string `json:"version,omitempty"`
 	Definitions string `json:"definitions,omitempty"`
+	// Leaving is set by [Replica.Retire].
+	Leaving bool `json:"leaving,omitempty"`
 }
 
 // The records of a cluster. Members are in one group; the key has a group of its own.
@@ -68,6 +70,7 @@ type Replica struct {
 	id, addr string
 	identity *identity
 	listener net.Listener
+	context  context.Context // of its goroutines; ends with stop
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 	seek     chan struct{} // of capacity 1: held while the engine is asked for members
@@ -170,10 +173,9 @@ func (r *Replica) begin(ctx context.Context) error {
 		_ = sub.Close()
 		return err
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r.stop = stop
-	r.running.Go(func() { r.run(running) })
-	r.running.Go(func() { r.follow(running, sub) })
+	r.context, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	r.running.Go(func() { r.run(r.context) })
+	r.running.Go(func() { r.follow(r.context, sub) })
 	return nil
 }
 
@@ -229,10 +231,27 @@ func (r *Replica) Connected() bool {
 	return !r.failing
 }
 
-// Find returns the replica with that id, or nil if it is not alive. For an unknown id it
-// asks the engine, at most ten times a second, because the replica may have just joined.
+// Find returns the replica with that id, or nil if it is not alive or about to leave. For an
+// unknown id it asks the engine, at most ten times a second, because the replica may have just
+// joined.
 func (r *Replica) Find(ctx context.Context, id string) *Peer {
-	return r.search(ctx, func(p *Peer) bool { return p.ID == id })
+	p := r.search(ctx, func(p *Peer) bool { return p.ID == id })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p == nil || r.members[id].Leaving {
+		return nil
+	}
+	return p
+}
+
+// Retire tells the others that this replica is about to leave: they do not find it any more, and
+// what they have sent to it goes on. They know within milliseconds after Retire has returned, and
+// within a quarter of the lease if an event of the engine is lost.
+func (r *Replica) Retire(ctx context.Context) error {
+	r.mu.Lock()
+	r.self.Leaving = true
+	r.mu.Unlock()
+	return r.report(ctx)
 }
 
 // knows reports whether a certificate is that of a member.

@@ -155,7 +155,7 @@ func (f *fleet) launch(
 		return nil, err
 	}
 	m.server, m.part = m.opened.Live(), compose.NewRetirable(m.opened)
-	if m.opened.PerUser() {
+	if m.opened.PerCaller() {
 		m.stopSlowReport()
 		m.handle(hasStarted)
 	}

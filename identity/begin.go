@@ -18,6 +18,8 @@ type BeginOptions struct {
 	// Settings and Reason are as in [LoginOptions].
 	Settings *Settings
 	Reason   *LoginRequiredError
+
+	tag string // appended to the state
 }
 
 // Begun is a login that waits for the answer of the browser, which a web server receives. It
@@ -42,6 +44,7 @@ func (c *Client) Begin(ctx context.Context, server string, opts *BeginOptions) (
 	if err != nil {
 		return nil, err
 	}
+	f.tag = opts.tag
 	if f.settings.grant() != AuthorizationCode {
 		return nil, fmt.Errorf("a login in the browser needs the grant %s", AuthorizationCode)
 	}
@@ -67,6 +70,7 @@ func (c *Client) BeginProof(ctx context.Context, issuer, resource string, opts *
 		client:   c,
 		web:      w,
 		server:   resource,
+		tag:      opts.tag,
 		settings: settings,
 		scopes:   mergeScopes(settings.Scopes),
 		found: &discovery{

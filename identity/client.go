@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
@@ -130,6 +131,14 @@ func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (
 	}
 	f.ui = opts.Interaction
 	r, err := c.obtain(ctx, f)
+	if f.reused && isUnknownClient(err) {
+		// The registration of an earlier login is forgotten by now. A new one is used once: an
+		// issuer that does not know that either has another problem.
+		if f.ui != nil && f.ui.Registering != nil {
+			f.ui.Registering(f.issuer())
+		}
+		r, err = c.obtain(ctx, f)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -313,12 +322,19 @@ func (c *Client) recordOf(f *flow, t *token) (*record, error) {
 }
 
 // forgetClient forgets the registration of a flow if the issuer has forgotten it: the next
-// login registers again.
+// login registers again. An issuer may say so on a page that the user alone sees, so that is
+// also what a login means that used an earlier registration and gets no answer.
 func (c *Client) forgetClient(ctx context.Context, f *flow, err error) error {
-	if !hasCode(err, "invalid_client") || f.settings.Client.ID != "" || f.registration == nil {
+	unanswered := f.reused && (errors.Is(err, ErrTimeout) || errors.Is(err, context.Canceled))
+	if !isUnknownClient(err) && !unanswered || f.settings.Client.ID != "" || f.registration == nil {
 		return err
 	}
-	return errors.Join(err, c.store.forgetRegistration(ctx, f.issuer(), f.registration.ID))
+	return errors.Join(err, c.store.forgetRegistration(context.WithoutCancel(ctx), f.issuer(), f.registration.ID))
+}
+
+// isUnknownClient reports whether an issuer does not know, or no longer accepts, the client.
+func isUnknownClient(err error) bool {
+	return hasCode(err, "invalid_client") || hasCode(err, "unauthorized_client")
 }
 
 // checkBinding refuses to show a client ID to another issuer than the one it was used with
@@ -370,8 +386,8 @@ var ErrNoLogin = errors.New("not logged in")
 
 // Logout removes the login to a server, and then revokes its tokens. revoked reports
 // whether the issuer supports that. If revoking fails, the login is removed all the same,
-// and the error says that the token remains valid until it expires. Without a login, the
-// error matches [ErrNoLogin].
+// and the error says that the token remains valid until it expires. It takes at most 10
+// seconds. Without a login, the error matches [ErrNoLogin].
 func (c *Client) Logout(ctx context.Context, server string) (revoked bool, err error) {
 	removed, err := c.store.removeLogins(ctx, c.principal, server)
 	if err != nil {
@@ -380,22 +396,38 @@ func (c *Client) Logout(ctx context.Context, server string) (revoked bool, err e
 	if len(removed) == 0 {
 		return false, fmt.Errorf("%s: %w", secrets.URL(server), ErrNoLogin)
 	}
-	revoked = true
-	var failed []error
-	for _, r := range removed {
-		if r.RevocationEndpoint == "" {
-			revoked = false
-			continue
-		}
-		w := newWeb(c.allow, r.Server, r.Issuer)
-		if err := c.revoke(ctx, w, r); err != nil {
-			failed = append(failed, err)
-		}
+	if err := errors.Join(c.revokeAll(ctx, removed)...); err != nil {
+		return false, notRevoked(err)
 	}
-	if len(failed) > 0 {
-		return false, fmt.Errorf("logged out, but the tokens remain valid until they expire: %w", errors.Join(failed...))
+	return !slices.ContainsFunc(removed, func(r *record) bool { return r.RevocationEndpoint == "" }), nil
+}
+
+// maxRevoking is the maximum number of logins whose tokens are revoked at the same time.
+const maxRevoking = 16
+
+// revokeAll revokes the tokens of logins that were removed, as far as their issuers support
+// that, and returns an error, or nil, for each. It revokes them at the same time, so that an
+// issuer that is down does not keep the tokens of others valid, and takes at most 10 seconds.
+func (c *Client) revokeAll(ctx context.Context, removed []*record) []error {
+	ctx, cancel := context.WithTimeout(ctx, revokeTimeout)
+	defer cancel()
+	failed := make([]error, len(removed))
+	places := make(chan struct{}, maxRevoking)
+	var all sync.WaitGroup
+	for i, r := range removed {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			failed[i] = c.revoke(ctx, newWeb(c.allow, r.Server, r.Issuer), r)
+		})
 	}
-	return revoked, nil
+	all.Wait()
+	return failed
+}
+
+// notRevoked returns the error of a logout after which tokens remain valid.
+func notRevoked(err error) error {
+	return fmt.Errorf("logged out, but the tokens remain valid until they expire: %w", err)
 }
 
 // revoke revokes the tokens of a login (RFC 7009): the refresh token, which usually ends

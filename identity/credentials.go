@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,6 +35,8 @@ type Credentials struct {
 	settings *Settings
 	// follows means that the store is read again whenever it has changed.
 	follows bool
+	// observe, if not nil, is called with the failures and the end of the login.
+	observe func(kind EventKind, issuer, reason string)
 
 	// refreshing is held during a refresh.
 	refreshing chan struct{}
@@ -43,6 +46,7 @@ type Credentials struct {
 	seen   storeStamp // of the store when it was read, if the credentials follow it
 	login  *record    // nil: no login
 	proof  *proofKey  // of the login, or nil
+	failed string     // why the last refresh failed, or empty
 }
 
 // Credentials returns the credentials for a server. settings are those of
@@ -348,7 +352,31 @@ func (k *Credentials) end(ctx context.Context, login *record, reason string, d d
 	if err := k.client.store.replaceLogin(context.WithoutCancel(ctx), &ended, login.Access); err != nil {
 		return err
 	}
+	k.report(EventEnded, login.Issuer, reason)
 	return k.required(login, reason, d)
+}
+
+// report reports an event of the login, if that is wanted.
+func (k *Credentials) report(kind EventKind, issuer, reason string) {
+	if k.observe != nil {
+		k.observe(kind, issuer, reason)
+	}
+}
+
+// noteRefresh reports why a refresh failed, unless the one before failed for the same reason.
+// A nil error is a success.
+func (k *Credentials) noteRefresh(login *record, err error) {
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	k.mu.Lock()
+	known := k.failed == reason
+	k.failed = reason
+	k.mu.Unlock()
+	if err != nil && !known {
+		k.report(EventRefreshFailed, login.Issuer, reason)
+	}
 }
 
 // renew returns a login with another token than used, which has expired, was refused, or is
@@ -389,6 +417,9 @@ func (k *Credentials) renew(ctx context.Context, used *record, must bool) (*reco
 		}
 		defer unlock()
 	}
+	if err := store.sync(ctx); err != nil {
+		return nil, fmt.Errorf("logins of the cluster: %w", err)
+	}
 	login, err := k.reload()
 	switch {
 	case err != nil:
@@ -416,6 +447,9 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 	t, err := k.requestRefresh(ctx, login)
 	switch {
 	case hasCode(err, "invalid_grant"):
+		if err := c.store.sync(ctx); err != nil {
+			return nil, fmt.Errorf("logins of the cluster: %w", err)
+		}
 		if k.replacedByOther(login.Access) {
 			return k.current()
 		}
@@ -426,6 +460,7 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 			k.end(ctx, login, "the login has ended: "+hostOf(login.Issuer)+" has forgotten the client", demand{}), err)
 	case err != nil:
 		c.log.Warn("token not refreshed, keeping the login", "server", secrets.URL(k.server), "err", err)
+		k.noteRefresh(login, err)
 		return nil, err
 	}
 	next := *login
@@ -442,6 +477,7 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 		// The previous refresh token is spent: the new one must not be lost with this error.
 		c.log.Error("refreshed token not saved, using it until exit", "server", secrets.URL(k.server), "err", err)
 	}
+	k.noteRefresh(login, kind)
 	if kind != nil {
 		k.set(&next)
 		return nil, kind

@@ -36,5 +36,8 @@ var (
 	CoversResource    = coversResource
 )
 
+// FetchClientDocumentBy is the function of that name with another transport.
+var FetchClientDocumentBy = fetchClientDocument
+
 // ForCaller returns a client for the logins of a caller.
 func ForCaller(c *Client, caller Caller) *Client { return c.For(caller.key()) }

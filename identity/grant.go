@@ -30,13 +30,19 @@ type flow struct {
 	found    *discovery
 	// scopes are those to ask for.
 	scopes []string
-	// registration is our client at the issuer, once it is known.
+	// registration is our client at the issuer, once it is known. reused reports that an
+	// earlier login registered it.
 	registration *registration
+	reused       bool
 	// proof is the key to bind the token to, or nil.
 	proof *proofKey
 	ui    *Interaction
 	// hosted reports that the answer arrives at a web server, see [Client.Begin].
 	hosted bool
+	// tag is appended to the state.
+	tag string
+	// parameters are added to the address of the login page; an empty value removes one.
+	parameters map[string]string
 }
 
 // issuer returns the chosen authorization server.
@@ -109,6 +115,7 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 	}
 	if known != nil && known.Redirect == redirect && !known.expired(f.client.now()) {
 		f.registration = known
+		f.reused = true
 		return nil
 	}
 	if m.RegistrationEndpoint == "" {
@@ -134,6 +141,7 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 		metadata.RedirectURIs = []string{redirect}
 		metadata.ResponseTypes = []string{"code"}
 	}
+	f.reused = false
 	f.registration, err = f.web.register(ctx, m, metadata)
 	if err != nil {
 		return err

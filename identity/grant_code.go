@@ -33,6 +33,9 @@ type Interaction struct {
 	Paste func(ctx context.Context) (string, error)
 	// Rejected, if not nil, is called with the reason why pasted text is not used.
 	Rejected func(error)
+	// Registering, if not nil, is called if an issuer no longer knows the client that an
+	// earlier login registered. The login begins again with a new one, once.
+	Registering func(issuer string)
 }
 
 // Authorization is a login that waits for the user.
@@ -89,7 +92,7 @@ func (f *flow) beginCode(ctx context.Context, redirect string) (*pendingCode, er
 		issuer:    m.Issuer,
 		announced: m.IssuerInResponse,
 		redirect:  redirect,
-		state:     rand.Text(),
+		state:     rand.Text() + f.tag,
 		verifier:  rand.Text() + rand.Text(), // 52 characters of RFC 7636, section 4.1
 	}
 	var err error
@@ -169,6 +172,13 @@ func (f *flow) authorizationURL(p *pendingCode) (string, error) {
 	query.Set("code_challenge_method", "S256")
 	if slices.Contains(f.scopes, "offline_access") {
 		query.Set("prompt", "consent") // OpenID Connect Core, section 11
+	}
+	for name, value := range f.parameters {
+		if value == "" {
+			query.Del(name)
+			continue
+		}
+		query.Set(name, value)
 	}
 	u.RawQuery = query.Encode()
 	return u.String(), nil

@@ -134,6 +134,75 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// TestForgottenClient logs in with the registration of an earlier login, which the issuer has
+// forgotten: a new one is registered once, and the login goes on.
+func TestForgottenClient(t *testing.T) {
+	for _, where := range []string{"token", "redirect"} {
+		t.Run(where, func(t *testing.T) {
+			s := startServer(t)
+			c := newClient(newStore(t))
+			mustLogin(t, c, s)
+			s.ForgetClients(where)
+			said := ""
+			ui := browse()
+			ui.Registering = func(issuer string) { said += issuer }
+			if _, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{Interaction: ui}); err != nil {
+				t.Fatal(err)
+			}
+			if said != s.Issuer || s.Count("register") != 2 {
+				t.Errorf("said %q with %d registrations, want %s once and 2", said, s.Count("register"), s.Issuer)
+			}
+		})
+	}
+	t.Run("always", func(t *testing.T) {
+		s := startServer(t)
+		c := newClient(newStore(t))
+		mustLogin(t, c, s)
+		s.ForgetClients("token")
+		ui := browse()
+		ui.Registering = func(string) {}
+		show := ui.Show
+		ui.Show = func(a *identity.Authorization) {
+			show(a)
+			s.ForgetClients("token")
+		}
+		_, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{Interaction: ui})
+		if answer := new(identity.ServerError); !errors.As(err, &answer) || answer.Code != "invalid_client" ||
+			s.Count("register") != 2 {
+			t.Errorf("Login = %v with %d registrations, want invalid_client after 2", err, s.Count("register"))
+		}
+	})
+	t.Run("a new client", func(t *testing.T) {
+		s := startServer(t)
+		ui := browse()
+		ui.Show = func(*identity.Authorization) { s.ForgetClients("token") }
+		_, err := newClient(newStore(t)).Login(t.Context(), s.URL, &identity.LoginOptions{Interaction: ui})
+		if err == nil || s.Count("register") != 1 {
+			t.Errorf("Login = %v with %d registrations, want an error after 1", err, s.Count("register"))
+		}
+	})
+	t.Run("on a page", func(t *testing.T) {
+		s := startServer(t)
+		c := newClient(newStore(t))
+		mustLogin(t, c, s)
+		s.ForgetClients("page")
+		ctx, cancel := context.WithCancel(t.Context())
+		ui := browse()
+		open := ui.Open
+		ui.Open = func(ctx context.Context, address string) error {
+			defer cancel() // the user reads the error of the page
+			return open(ctx, address)
+		}
+		if _, err := c.Login(ctx, s.URL, &identity.LoginOptions{Interaction: ui}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Login = %v, want Canceled", err)
+		}
+		mustLogin(t, c, s)
+		if n := s.Count("register"); n != 2 {
+			t.Errorf("%d registrations, want 2", n)
+		}
+	})
+}
+
 func TestStepUp(t *testing.T) {
 	s := startServer(t)
 	c := newClient(newStore(t))
@@ -191,6 +260,7 @@ func TestHostile(t *testing.T) {
 		{authtest.MissingIssuer, "does not name its issuer", 0},
 		{authtest.Denied, "access_denied", 0},
 		{authtest.Abandoned, "no answer from the browser in time", 0},
+		{authtest.Slow, "no answer", 1},
 		{authtest.Down, "503", 1},
 		{authtest.NotJSON, "did not answer with a JSON object", 1},
 		{authtest.LineBreak, "without a usable access_token", 1},
@@ -201,7 +271,7 @@ func TestHostile(t *testing.T) {
 			s.Break(tt.fault)
 			c := newClient(newStore(t))
 			timeout := 10 * time.Second
-			if tt.fault == authtest.Abandoned {
+			if tt.fault == authtest.Abandoned || tt.fault == authtest.Slow {
 				timeout = 300 * time.Millisecond
 			}
 			_, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{

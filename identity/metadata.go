@@ -32,6 +32,7 @@ type serverMetadata struct {
 	RegistrationEndpoint    string   `json:"registration_endpoint"`
 	RevocationEndpoint      string   `json:"revocation_endpoint"`
 	DeviceEndpoint          string   `json:"device_authorization_endpoint"`
+	UserInfoEndpoint        string   `json:"userinfo_endpoint"`
 	ScopesSupported         []string `json:"scopes_supported"`
 	ChallengeMethods        []string `json:"code_challenge_methods_supported"`
 	AuthMethods             []string `json:"token_endpoint_auth_methods_supported"`
@@ -315,6 +316,7 @@ func (w *web) checkEndpoints(doc *serverMetadata) error {
 		"registration_endpoint":         doc.RegistrationEndpoint,
 		"revocation_endpoint":           doc.RevocationEndpoint,
 		"device_authorization_endpoint": doc.DeviceEndpoint,
+		"userinfo_endpoint":             doc.UserInfoEndpoint,
 	} {
 		if address == "" {
 			continue

@@ -127,6 +127,12 @@ func algorithmOf(key crypto.Signer) (jose.SignatureAlgorithm, error) {
 	return "", errors.New("the client key is too weak or of an unsupported type")
 }
 
+// SignJWT returns a JWT with these claims that is signed with a key. keyID is its kid, and kind its
+// typ.
+func SignJWT(key crypto.Signer, keyID, kind string, claims map[string]any) (string, error) {
+	return sign(key, keyID, kind, nil, claims)
+}
+
 // sign returns a signed JWT. embed, if not nil, is the public key to put into its header.
 func sign(key crypto.Signer, keyID, kind string, embed *jose.JSONWebKey, claims map[string]any) (string, error) {
 	alg, err := algorithmOf(key)

@@ -27,16 +27,17 @@ const (
 	lockTimeout   = 30 * time.Second
 )
 
-// Store keeps logins and registrations in an encrypted file. Several processes may use it
-// at once; it is safe for concurrent use.
+// Store keeps logins and registrations in an encrypted file, or in a cluster; see
+// [OpenSharedStore]. Several processes may use it at once; it is safe for concurrent use.
 //
 // Each entry is encrypted on its own with AES-256-GCM, together with its name, so entries
 // cannot be exchanged. The key is in the keychain of the operating system or in a file;
 // see [StoreOptions]. The folder contains credentials.json, its lock, and locks of single
 // logins while they are refreshed.
 type Store struct {
-	dir  string
-	opts StoreOptions
+	dir    string
+	opts   StoreOptions
+	shared *sharedStore // instead of the file, or nil
 
 	mu     sync.Mutex // guards the following fields
 	recent contents   // as read last by followed; nil: read again
@@ -92,6 +93,7 @@ const storeFormat = "slipway-credentials"
 type entry struct {
 	Login  *record       `json:"login,omitempty"`
 	Client *clientRecord `json:"client,omitempty"`
+	Kept   *keptRecord   `json:"kept,omitempty"`
 }
 
 // contents are the decrypted entries of a store by name.
@@ -110,6 +112,9 @@ func (s *Store) damaged(format string, args ...any) error {
 
 // load reads and decrypts the store. A missing file is empty, and file is nil.
 func (s *Store) load() (file *storeFile, all contents, err error) {
+	if s.shared != nil {
+		return nil, s.shared.load(), nil
+	}
 	text, err := fsutil.ReadFile(s.path(), maxStoreBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, contents{}, nil
@@ -136,23 +141,30 @@ func (s *Store) load() (file *storeFile, all contents, err error) {
 	return file, all, err
 }
 
-// storeStamp identifies the content of the file; nil means that it does not exist.
-type storeStamp struct{ info fs.FileInfo }
+// storeStamp identifies the content of a store: by its file, which is nil if it does not
+// exist, or by the version of the records of a cluster.
+type storeStamp struct {
+	info    fs.FileInfo
+	version uint64
+}
 
 func (a storeStamp) is(b storeStamp) bool {
 	if a.info == nil || b.info == nil {
-		return a.info == b.info
+		return a.info == b.info && a.version == b.version
 	}
 	return os.SameFile(a.info, b.info) && a.info.ModTime().Equal(b.info.ModTime()) && a.info.Size() == b.info.Size()
 }
 
-// stamp returns that of the current file.
+// stamp returns that of the current content.
 func (s *Store) stamp() storeStamp {
+	if s.shared != nil {
+		return storeStamp{version: s.shared.group.Version()}
+	}
 	info, err := os.Stat(s.path())
 	if err != nil {
 		return storeStamp{} // load reports the error
 	}
-	return storeStamp{info}
+	return storeStamp{info: info}
 }
 
 // forgetRecent makes followed read the file again, even if its stamp is the same: two changes
@@ -168,16 +180,26 @@ func (s *Store) forgetRecent() {
 func (s *Store) followed(principal, server string) (login *record, seen storeStamp, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen = s.stamp()
-	if s.recent == nil || !seen.is(s.seen) {
-		_, all, err := s.load()
-		if err != nil {
-			return nil, seen, err
-		}
-		s.recent = all
-		s.seen = seen
+	seen, err = s.refreshLocked()
+	if err != nil {
+		return nil, seen, err
 	}
 	return s.recent.login(principal, server), seen, nil
+}
+
+// refreshLocked reads the file again if it has changed.
+func (s *Store) refreshLocked() (seen storeStamp, err error) {
+	seen = s.stamp()
+	if s.recent != nil && seen.is(s.seen) {
+		return seen, nil
+	}
+	_, all, err := s.load()
+	if err != nil {
+		return seen, err
+	}
+	s.recent = all
+	s.seen = seen
+	return seen, nil
 }
 
 // decrypt decrypts all entries.
@@ -239,6 +261,10 @@ func (s *Store) save(file *storeFile, all contents, key []byte) error {
 // update changes the store under its lock. change reports whether there is something to
 // save. The change is on disk when update returns.
 func (s *Store) update(ctx context.Context, change func(all contents) (changed bool)) error {
+	if s.shared != nil {
+		defer s.forgetRecent()
+		return s.shared.update(ctx, change)
+	}
 	unlock, err := s.lock(ctx, "credentials")
 	if err != nil {
 		return err
@@ -285,6 +311,9 @@ func (s *Store) lock(ctx context.Context, name string) (unlock func(), err error
 // tryLockLogin is lockLogin without waiting; ok is false if another process refreshes the
 // login.
 func (s *Store) tryLockLogin(name string) (unlock func(), ok bool) {
+	if s.shared != nil {
+		return s.shared.tryLock(name)
+	}
 	l, err := fsutil.TryLock(filepath.Join(s.dir, loginLock(name)+".lock"))
 	if err != nil {
 		return nil, false
@@ -294,6 +323,9 @@ func (s *Store) tryLockLogin(name string) (unlock func(), ok bool) {
 
 // lockLogin takes the lock for refreshing a login.
 func (s *Store) lockLogin(ctx context.Context, name string) (unlock func(), err error) {
+	if s.shared != nil {
+		return s.shared.lock(ctx, name)
+	}
 	return s.lock(ctx, loginLock(name))
 }
 
@@ -362,6 +394,9 @@ func (s *Store) forgetRegistration(ctx context.Context, issuer, id string) error
 // killed meanwhile, the store remains readable: both keys exist until the new file is on
 // disk. A store that does not exist has no key.
 func (s *Store) Rekey(ctx context.Context) error {
+	if s.shared != nil {
+		return errors.New("the logins of a cluster are sealed with its key: rotate that")
+	}
 	unlock, err := s.lock(ctx, "credentials")
 	if err != nil {
 		return err
@@ -382,8 +417,22 @@ func (s *Store) Rekey(ctx context.Context) error {
 	return s.deleteKey(&previous)
 }
 
-// Path returns the path of the store's file, for messages.
-func (s *Store) Path() string { return s.path() }
+// Path returns the path of the store's file, for messages, or "" for that of a cluster.
+func (s *Store) Path() string {
+	if s.shared != nil {
+		return ""
+	}
+	return s.path()
+}
+
+// sync makes the next read see all changes that were made before, by any process. A file is
+// read anyway.
+func (s *Store) sync(ctx context.Context) error {
+	if s.shared == nil {
+		return nil
+	}
+	return s.shared.group.Sync(ctx)
+}
 
 // trimmedLines returns the lines of a text that are not empty.
 func trimmedLines(text string) (all []string) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/secrets"
@@ -71,6 +70,8 @@ type ticket struct {
 	// continue.
 	browser string
 	begun   *Begun
+	// signIn is the login of begun if the caller signs in at the gateway, or nil.
+	signIn *SignIn
 	// session is the latest client that was asked, or nil. It learns that the login is done.
 	session mcp.Session
 	done    chan struct{} // closed when it is joined
@@ -99,39 +100,99 @@ var errStranger = &TicketError{
 }
 
 // ticketFor returns the open ticket of a caller for a server, or a new one.
-func (v *Vault) ticketFor(c Caller, server string, need *LoginRequiredError) (*ticket, error) {
+func (v *Vault) ticketFor(
+	ctx context.Context, c Caller, server string, need *LoginRequiredError,
+) (t *ticket, err error) {
+	if t = v.openTicket(c, server, need); t != nil {
+		return t, nil
+	}
+	id := rand.Text() + v.client.store.tag()
+	asked := &sharedTicket{
+		ID:      id,
+		Number:  rand.Text(),
+		Expires: v.now().Add(ticketLife),
+	}
+	asked, adopted := v.shareTicket(ctx, ticketName(c, server, need.Scopes), asked)
+	t, created, err := v.addTicket(c, server, need, asked)
+	if created && !adopted {
+		v.log.Info("caller asked to log in", "principal", c.String(), "server", secrets.URL(server), "reason", need.Reason)
+		v.record(EventAsked, c, server, need.Issuer, need.Reason)
+	}
+	return t, err
+}
+
+// shareTicket stores the record of a new ticket for the other replicas. If one of them has
+// already asked for the login, it returns that ticket instead.
+func (v *Vault) shareTicket(ctx context.Context, name string, own *sharedTicket) (t *sharedTicket, adopted bool) {
+	shared := v.client.store.shared
+	if shared == nil {
+		return own, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, shareTimeout)
+	defer cancel()
+	own.Replica = shared.replica.ID()
+	for range 2 {
+		other, revision := shared.ticket(ctx, name, v.now())
+		if other != nil {
+			return other, true
+		}
+		if shared.putTicket(ctx, name, own, revision) {
+			break
+		}
+	}
+	return own, false
+}
+
+// openTicket returns the open ticket of a caller for a server, or nil.
+func (v *Vault) openTicket(c Caller, server string, need *LoginRequiredError) *ticket {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.expireLocked()
+	return v.openLocked(c, server, need)
+}
+
+func (v *Vault) openLocked(c Caller, server string, need *LoginRequiredError) *ticket {
+	for _, t := range v.tickets {
+		if t.caller == c && t.phase < joined && SameServer(t.server, server) && slices.Equal(t.need.Scopes, need.Scopes) {
+			return t
+		}
+	}
+	return nil
+}
+
+// addTicket adds a ticket, unless another call has just done so.
+func (v *Vault) addTicket(
+	c Caller, server string, need *LoginRequiredError, asked *sharedTicket,
+) (t *ticket, created bool, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if t := v.openLocked(c, server, need); t != nil {
+		return t, false, nil
+	}
 	own := 0
 	for _, t := range v.tickets {
-		if t.caller != c {
-			continue
-		}
-		own++
-		if t.phase < joined && SameServer(t.server, server) && slices.Equal(t.need.Scopes, need.Scopes) {
-			return t, nil
+		if t.caller == c {
+			own++
 		}
 	}
 	switch {
 	case own >= maxTicketsPerCaller:
-		return nil, mcp.Errorf(mcp.CodeToolBusy, "%d logins of this caller are already open: complete one of them", own)
+		return nil, false, mcp.Errorf(mcp.CodeToolBusy,
+			"%d logins of this caller are already open: complete one of them", own)
 	case len(v.tickets) >= maxTickets:
-		return nil, mcp.Errorf(mcp.CodeToolBusy, "%d logins are already open", len(v.tickets))
+		return nil, false, mcp.Errorf(mcp.CodeToolBusy, "%d logins are already open", len(v.tickets))
 	}
-	v.number++
-	t := &ticket{
-		id:      rand.Text(),
-		number:  strconv.Itoa(v.number) + "-" + rand.Text(),
+	t = &ticket{
+		id:      asked.ID,
+		number:  asked.Number,
 		caller:  c,
 		server:  server,
 		need:    need,
-		expires: v.now().Add(ticketLife),
+		expires: asked.Expires,
 		done:    make(chan struct{}),
 	}
 	v.tickets[t.id] = t
-	v.log.Info("caller asked to log in", "principal", c.String(), "server", secrets.URL(server), "reason", need.Reason)
-	return t, nil
+	return t, true, nil
 }
 
 // expireLocked removes tickets whose time is over.
@@ -262,6 +323,12 @@ func (v *Vault) releaseLocked(t *ticket, next ticketPhase, begun *Begun) bool {
 	return true
 }
 
+// refuse is release after a failure, which it reports.
+func (v *Vault) refuse(t *ticket, next ticketPhase, issuer string, err error) {
+	v.release(t, next, nil)
+	v.record(EventRefused, t.caller, t.server, issuer, err.Error())
+}
+
 // Prove begins the proof that the user of a browser is the caller of a ticket, and returns the
 // page to open. The ticket then belongs to that browser, until another one begins.
 func (v *Vault) Prove(ctx context.Context, id, browser string) (address string, err error) {
@@ -276,18 +343,13 @@ func (v *Vault) Prove(ctx context.Context, id, browser string) (address string, 
 	if err != nil {
 		return "", err
 	}
-	resource, ok := host.Resource(t.caller.Issuer)
-	if !ok {
+	if !host.accepts(t.caller.Issuer) {
 		v.release(t, asked, nil)
 		return "", errGone
 	}
-	settings := v.proof
-	begun, err := v.client.BeginProof(ctx, t.caller.Issuer, resource, &BeginOptions{
-		Redirect: host.Base + ConnectCallback,
-		Settings: &settings,
-	})
+	begun, signIn, err := v.beginProof(ctx, host, t.caller.Issuer)
 	if err != nil {
-		v.release(t, asked, nil)
+		v.refuse(t, asked, t.caller.Issuer, err)
 		return "", err
 	}
 	v.mu.Lock()
@@ -295,8 +357,29 @@ func (v *Vault) Prove(ctx context.Context, id, browser string) (address string, 
 	if !v.releaseLocked(t, proving, begun) {
 		return "", errGone
 	}
+	t.signIn = signIn
 	t.browser = browser // together with the phase: what was proved by another browser is void
 	return begun.Authorization().URL, nil
+}
+
+// beginProof begins the login at the issuer of a caller. signIn is nil unless the gateway is the
+// authorization server of clients.
+func (v *Vault) beginProof(ctx context.Context, host *VaultHost, issuer string) (b *Begun, signIn *SignIn, err error) {
+	redirect := host.Base + ConnectCallback
+	if provider := host.provider(issuer); provider != nil {
+		if signIn, err = provider.Begin(ctx, redirect); err != nil {
+			return nil, nil, err
+		}
+		return signIn.begun, signIn, nil
+	}
+	resource, _ := host.Resource(issuer) // it accepts the issuer
+	settings := v.proof
+	b, err = v.client.BeginProof(ctx, issuer, resource, &BeginOptions{
+		Redirect: redirect,
+		Settings: &settings,
+		tag:      v.client.store.tag(),
+	})
+	return b, nil, err
 }
 
 // Join begins the login to the server of a ticket, and returns the page to open. The browser
@@ -319,12 +402,14 @@ func (v *Vault) Join(ctx context.Context, id, browser string) (address string, e
 		Redirect: host.Base + ConnectCallback,
 		Settings: t.need.settings,
 		Reason:   t.need,
+		tag:      v.client.store.tag(),
 	})
 	if err != nil {
-		v.release(t, proved, nil)
+		v.refuse(t, proved, t.need.Issuer, err)
 		return "", err
 	}
 	v.release(t, joining, begun)
+	v.record(EventBegun, t.caller, t.server, begun.flow.issuer(), "")
 	return begun.Authorization().URL, nil
 }
 
@@ -344,6 +429,7 @@ func (v *Vault) Answer(ctx context.Context, browser string, query url.Values) (i
 	}
 	if !t.isBrowser(browser) {
 		v.mu.Unlock()
+		v.record(EventRefused, t.caller, t.server, "", "the answer came from another browser than the one that began")
 		return "", &TicketError{Text: "This login was begun in another browser. Nothing was connected."}
 	}
 	begun := t.begun
@@ -359,23 +445,44 @@ func (v *Vault) Answer(ctx context.Context, browser string, query url.Values) (i
 
 // proveCaller verifies that the user of the browser is the caller of a ticket.
 func (v *Vault) proveCaller(ctx context.Context, host *VaultHost, t *ticket, begun *Begun, query url.Values) error {
+	if t.signIn != nil {
+		return v.proveSignIn(ctx, t, query)
+	}
 	token, err := begun.FinishProof(ctx, query)
 	if err != nil {
-		v.release(t, asked, nil)
+		v.refuse(t, asked, t.caller.Issuer, err)
 		return err
 	}
 	p, err := host.Verify(ctx, token)
 	if err != nil {
-		v.release(t, asked, nil)
+		v.refuse(t, asked, t.caller.Issuer, err)
 		v.log.Error("the issuer's token for the page that connects is not valid here", "issuer", t.caller.Issuer,
 			"error", err)
 		return &TicketError{Text: "The gateway does not accept the token of " + hostOf(t.caller.Issuer) +
 			". Its log says why."}
 	}
-	if who, ok := CallerOf(p); !ok || who != t.caller {
-		v.release(t, asked, nil)
+	who, ok := CallerOf(p)
+	return v.compare(t, ok && who == t.caller, p.Name)
+}
+
+// proveSignIn is proveCaller for callers who sign in at the gateway.
+func (v *Vault) proveSignIn(ctx context.Context, t *ticket, query url.Values) error {
+	user, err := t.signIn.Finish(ctx, query)
+	if err != nil {
+		v.refuse(t, asked, t.caller.Issuer, err)
+		return err
+	}
+	who := Caller{t.signIn.provider.Issuer(), user.Subject}
+	return v.compare(t, who == t.caller, who.String())
+}
+
+// compare ends the proof: same reports whether the user of the browser, who is called name, is the
+// caller of the ticket.
+func (v *Vault) compare(t *ticket, same bool, name string) error {
+	if !same {
+		v.refuse(t, asked, t.caller.Issuer, fmt.Errorf("the page was opened by another user, %s", name))
 		v.log.Warn("a page that connects was opened by another user", "principal", t.caller.String(),
-			"opened by", p.Name)
+			"opened by", name)
 		return errStranger
 	}
 	v.release(t, proved, nil)
@@ -386,7 +493,7 @@ func (v *Vault) proveCaller(ctx context.Context, host *VaultHost, t *ticket, beg
 func (v *Vault) join(ctx context.Context, t *ticket, begun *Begun, query url.Values) error {
 	login, err := begun.Finish(ctx, query)
 	if err != nil {
-		v.release(t, proved, nil)
+		v.refuse(t, proved, begun.flow.issuer(), err)
 		return err
 	}
 	v.mu.Lock()
@@ -395,6 +502,7 @@ func (v *Vault) join(ctx context.Context, t *ticket, begun *Begun, query url.Val
 	v.mu.Unlock()
 	v.log.Info("caller connected", "principal", t.caller.String(), "server", v.nameOf(t.server),
 		"issuer", secrets.URL(login.Issuer))
+	v.record(EventFinished, t.caller, t.server, login.Issuer, "")
 	v.tell(t.caller, t.server)
 	if first {
 		close(t.done)
@@ -403,6 +511,25 @@ func (v *Vault) join(ctx context.Context, t *ticket, begun *Begun, query url.Val
 		session.ElicitationComplete(t.number)
 	}
 	return nil
+}
+
+// joinElsewhere completes the tickets of a caller for a server whose login another process has
+// stored.
+func (v *Vault) joinElsewhere(key connectionKey) {
+	v.mu.Lock()
+	completed := make(map[string]mcp.Session)
+	for _, t := range v.tickets {
+		if keyOf(t.caller, t.server) == key && v.releaseLocked(t, joined, nil) {
+			completed[t.number] = t.session
+			close(t.done)
+		}
+	}
+	v.mu.Unlock()
+	for number, session := range completed {
+		if session != nil {
+			session.ElicitationComplete(number)
+		}
+	}
 }
 
 // holdTime is how long a repeated call of 2026-07-28 waits for the login.
@@ -439,13 +566,13 @@ func (v *Vault) Ask(ctx context.Context, server string, need *LoginRequiredError
 	name := v.nameOf(server)
 	caller, ok := CallerOf(mcp.PrincipalFrom(ctx))
 	if ok {
-		_, ok = host.Resource(caller.Issuer)
+		ok = host.accepts(caller.Issuer)
 	}
 	if !ok {
 		return mcp.Errorf(mcp.CodeToolDenied,
 			"%q requires a login of each caller, and only callers with a token of an issuer can prove who they are", name)
 	}
-	t, err := v.ticketFor(caller, server, need)
+	t, err := v.ticketFor(ctx, caller, server, need)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ type token struct {
 	requested time.Time
 	// issuedType is the type of a token from an exchange, or empty.
 	issuedType string
+	// id is the ID token of OpenID Connect, or empty.
+	id string
 }
 
 // tokenRequest asks a token endpoint for a token.
@@ -71,7 +73,8 @@ func (r *tokenRequest) send(ctx context.Context) (*token, error) {
 		if r.proof != nil {
 			r.proof.remember(r.endpoint, resp.Header)
 		}
-		if resp.StatusCode == http.StatusOK {
+		failure := serverError(resp, text)
+		if resp.StatusCode == http.StatusOK && failure.Code == "" { // GitHub answers errors with 200
 			t, err := parseToken(text)
 			if err != nil {
 				return nil, err
@@ -79,7 +82,6 @@ func (r *tokenRequest) send(ctx context.Context) (*token, error) {
 			t.requested = requested
 			return t, nil
 		}
-		failure := serverError(resp, text)
 		if r.proof != nil && attempt == 0 && failure.Code == "use_dpop_nonce" {
 			continue
 		}
@@ -127,6 +129,7 @@ func parseToken(text []byte) (*token, error) {
 		Scope        *string         `json:"scope"`
 		ExpiresIn    json.RawMessage `json:"expires_in"`
 		IssuedType   string          `json:"issued_token_type"`
+		IDToken      string          `json:"id_token"`
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return nil, errors.New("the token endpoint did not answer with a JSON object")
@@ -142,6 +145,7 @@ func parseToken(text []byte) (*token, error) {
 		refresh:    answer.RefreshToken,
 		issuedType: answer.IssuedType,
 		lifetime:   lifetime(answer.ExpiresIn),
+		id:         answer.IDToken,
 	}
 	if answer.Scope != nil {
 		t.scopes = append([]string{}, splitScopes(*answer.Scope)...)

@@ -67,6 +67,16 @@ type Vault struct {
 	number          int
 	watchers        map[int]func(Caller, string)
 	names           map[string]string // of servers by URL
+	// connected are the logins that are known to be in the store. changes
+	// counts those of this process, and ending how many calls of Disconnect are in progress.
+	connected map[connectionKey]connectionState
+	changes   int
+	ending    int
+	following bool // Follow has read the store
+
+	// revoking limits the calls of revoke, and revocations waits for them.
+	revoking    chan struct{}
+	revocations sync.WaitGroup
 }
 
 // VaultOptions configure [NewVault].
@@ -84,14 +94,16 @@ type VaultOptions struct {
 // NewVault returns a vault. It asks no caller before [Vault.Serve].
 func NewVault(o *VaultOptions) *Vault {
 	v := &Vault{
-		client:   o.Client,
-		proof:    o.Proof,
-		log:      o.Logger,
-		now:      time.Now,
-		tickets:  make(map[string]*ticket),
-		states:   make(map[string]*ticket),
-		watchers: make(map[int]func(Caller, string)),
-		names:    make(map[string]string),
+		client:    o.Client,
+		proof:     o.Proof,
+		log:       o.Logger,
+		now:       time.Now,
+		tickets:   make(map[string]*ticket),
+		states:    make(map[string]*ticket),
+		watchers:  make(map[int]func(Caller, string)),
+		names:     make(map[string]string),
+		connected: make(map[connectionKey]connectionState),
+		revoking:  make(chan struct{}, maxRevoking),
 	}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
@@ -108,6 +120,28 @@ type VaultHost struct {
 	// Resource returns the resource for which tokens of an issuer must be. ok is false if the
 	// gateway does not accept that issuer.
 	Resource func(issuer string) (resource string, ok bool)
+	// Provider, if not nil, returns where callers of an issuer sign in, if the gateway itself is the
+	// authorization server of their clients, or nil. They then prove there who they are.
+	Provider func(issuer string) *Provider
+	// Observe, if not nil, is called with each event. It must not block.
+	Observe func(*Event)
+}
+
+// provider returns where callers of an issuer sign in at the gateway, or nil.
+func (h *VaultHost) provider(issuer string) *Provider {
+	if h.Provider == nil {
+		return nil
+	}
+	return h.Provider(issuer)
+}
+
+// accepts reports whether callers of an issuer can prove who they are.
+func (h *VaultHost) accepts(issuer string) bool {
+	if h.provider(issuer) != nil {
+		return true
+	}
+	_, ok := h.Resource(issuer)
+	return ok
 }
 
 // Serve sets the web server with the page. Tickets that are open stay so.
@@ -145,13 +179,24 @@ func (v *Vault) nameOf(server string) string {
 func (v *Vault) Credentials(c Caller, server string, settings *Settings) *Credentials {
 	k := v.client.For(c.key()).Credentials(server, settings)
 	k.follows = true
+	k.observe = func(kind EventKind, issuer, reason string) { v.record(kind, c, server, issuer, reason) }
 	return k
 }
 
 // Connected reports whether a caller has a login to a server that has not ended.
 func (v *Vault) Connected(c Caller, server string) bool {
 	login, _, err := v.client.store.followed(c.key(), server)
-	return err == nil && login != nil && login.Ended == ""
+	if err != nil || login == nil || login.Ended != "" {
+		return false
+	}
+	v.mu.Lock()
+	_, known := v.connected[keyOf(c, server)]
+	news := v.following && !known
+	v.mu.Unlock()
+	if news { // another process has just stored it: watchers must not notice later than callers
+		v.reconcile(false)
+	}
+	return true
 }
 
 // Connection is a login of a caller.
@@ -198,50 +243,94 @@ func (c *Client) Connections() (all []Connection, err error) {
 }
 
 // Disconnect ends the connections of a caller, in the form of [Caller.String], to a server,
-// given by its name or URL; an empty server means all. Errors are as in [Client.Logout].
+// given by its name or URL; an empty server means all. Without one, the error matches
+// [ErrNoLogin]. The tokens are revoked in the background, see [Vault.Close]; a failure is an
+// event.
 func (v *Vault) Disconnect(ctx context.Context, caller, server string) (ended int, err error) {
 	all, err := v.Connections()
 	if err != nil {
 		return 0, err
 	}
-	return v.client.disconnect(ctx, all, caller, server, func(c *Connection) {
+	defer v.beginEnding()()
+	removed, err := v.client.disconnect(ctx, all, caller, server, func(c *Connection) {
+		ended++
 		v.log.Info("caller disconnected", "principal", c.Caller.String(), "server", v.nameOf(c.Server))
+		v.record(EventEnded, c.Caller, c.Server, c.Issuer, "ended by an operator")
 		v.tell(c.Caller, c.Server)
+	})
+	v.revoke(removed)
+	return ended, err
+}
+
+// revoke revokes the tokens of logins that were removed, in the background.
+func (v *Vault) revoke(removed []*record) {
+	notRevoked := func(r *record, err error) {
+		if c, ok := callerWith(r.Principal); ok && err != nil {
+			v.record(EventNotRevoked, c, r.Server, r.Issuer, err.Error())
+		}
+	}
+	select {
+	case v.revoking <- struct{}{}:
+	default:
+		for _, r := range removed {
+			notRevoked(r, errors.New("too many revocations at once"))
+		}
+		return
+	}
+	v.revocations.Go(func() {
+		defer func() { <-v.revoking }()
+		for i, err := range v.client.revokeAll(context.Background(), removed) {
+			notRevoked(removed[i], err)
+		}
 	})
 }
 
-// Disconnect is [Vault.Disconnect] for programs that are not the gateway. The server is given
-// by its URL. Gateways that use the same store notice at the next request.
+// Close waits until the tokens of logins that [Vault.Disconnect] has ended are revoked, which
+// takes at most 10 seconds. Its error is nil.
+func (v *Vault) Close() error {
+	v.revocations.Wait()
+	return nil
+}
+
+// Disconnect is [Vault.Disconnect] for programs that are not the gateway: it waits until the
+// tokens are revoked, for at most 10 seconds. The server is given by its URL. Gateways that use
+// the same store notice at the next request.
 func (c *Client) Disconnect(ctx context.Context, caller, server string) (ended int, err error) {
 	all, err := c.Connections()
 	if err != nil {
 		return 0, err
 	}
-	return c.disconnect(ctx, all, caller, server, func(*Connection) {})
+	removed, err := c.disconnect(ctx, all, caller, server, func(*Connection) { ended++ })
+	if failed := errors.Join(c.revokeAll(ctx, removed)...); failed != nil {
+		err = errors.Join(err, notRevoked(failed))
+	}
+	return ended, err
 }
 
+// disconnect removes the logins of a caller to a server, calls done for each, and returns them:
+// their tokens remain to be revoked. If the store fails, it returns those removed before.
 func (c *Client) disconnect(
 	ctx context.Context, all []Connection, caller, server string, done func(*Connection),
-) (ended int, err error) {
-	var failed []error
+) (removed []*record, err error) {
 	for i := range all {
 		one := &all[i]
 		if one.Caller.String() != caller ||
 			server != "" && server != one.Name && !SameServer(server, one.Server) {
 			continue
 		}
-		_, err := c.For(one.Caller.key()).Logout(ctx, one.Server)
-		if errors.Is(err, ErrNoLogin) {
-			continue
+		logins, err := c.store.removeLogins(ctx, one.Caller.key(), one.Server)
+		if err != nil {
+			return removed, err
 		}
-		ended++
-		failed = append(failed, err)
-		done(one)
+		if len(logins) > 0 {
+			removed = append(removed, logins...)
+			done(one)
+		}
 	}
-	if ended == 0 {
-		return 0, fmt.Errorf("%s: %w", caller, ErrNoLogin)
+	if len(removed) == 0 {
+		return nil, fmt.Errorf("%s: %w", caller, ErrNoLogin)
 	}
-	return ended, errors.Join(failed...)
+	return removed, nil
 }
 
 // Watch calls changed when a caller has connected to a server or disconnected from it, until

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -179,6 +180,61 @@ func TestVaultFollowsTheStore(t *testing.T) {
 	}
 }
 
+// TestVaultReportsRefreshes reports a refresh that fails, once for each reason.
+func TestVaultReportsRefreshes(t *testing.T) {
+	s := startServer(t)
+	logins := newClient(newStore(t))
+	v := identity.NewVault(&identity.VaultOptions{Client: logins})
+	var events []identity.Event
+	v.Serve(&identity.VaultHost{Observe: func(e *identity.Event) { events = append(events, *e) }})
+	v.Name(s.URL, "crm")
+	c := identity.Caller{
+		Issuer:  "https://id.example",
+		Subject: "alice",
+	}
+	b, err := identity.ForCaller(logins, c).Begin(t.Context(), s.URL, &identity.BeginOptions{Redirect: redirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Finish(t.Context(), answerOf(t, b.Authorization().URL)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	identity.SetClock(logins, func() time.Time { return now })
+	k := v.Credentials(c, s.URL, nil)
+	for i, step := range []struct {
+		fault  authtest.Fault
+		status int // 0: the request is not sent
+		want   string
+	}{
+		{authtest.Down, 0, "refresh_failed"},
+		{authtest.Down, 0, ""}, // as before
+		{authtest.NotJSON, 0, "refresh_failed"},
+		{"", http.StatusOK, ""},
+		{authtest.Down, 0, "refresh_failed"},
+	} {
+		if step.fault == authtest.Down && i > 1 || i == 0 {
+			now = now.Add(2 * time.Hour)
+		}
+		s.Break(step.fault)
+		events = nil
+		status, err := request(t, k, s)
+		if status != step.status || (err == nil) != (step.status != 0) {
+			t.Errorf("step %d: request = %d, %v", i, status, err)
+		}
+		got := ""
+		for _, e := range events {
+			got += string(e.Kind)
+			if e.Caller != c || e.Name != "crm" || e.Server != s.URL || e.Issuer != s.Issuer || e.Reason == "" {
+				t.Errorf("step %d: event %+v, want caller, server, issuer and reason", i, e)
+			}
+		}
+		if got != step.want {
+			t.Errorf("step %d: events %q, want %q", i, got, step.want)
+		}
+	}
+}
+
 // TestVaultNeverAnothers makes random logins, logouts and requests of callers with similar
 // names, in one store. A request is made with the token of its caller, or with none.
 func TestVaultNeverAnothers(t *testing.T) {
@@ -303,4 +359,52 @@ func seenBy(ctx context.Context, k *identity.Credentials, server string) (user s
 		}
 	}
 	return "", errors.New("refused three times")
+}
+
+// TestDisconnectDoesNotWait ends the logins of a caller to two servers whose issuers do not answer:
+// both end at once, and that their tokens remain valid is reported later.
+func TestDisconnectDoesNotWait(t *testing.T) {
+	logins := newClient(newStore(t))
+	v := identity.NewVault(&identity.VaultOptions{Client: logins})
+	var mu sync.Mutex
+	var events []identity.EventKind
+	v.Serve(&identity.VaultHost{
+		Base:     "https://gateway.example.com",
+		Resource: func(string) (string, bool) { return "", true },
+		Observe: func(e *identity.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, e.Kind)
+		},
+	})
+	c := identity.Caller{Issuer: "https://id.example.com", Subject: "alice"}
+	release := make(chan struct{})
+	for range 2 {
+		s := startServer(t)
+		b, err := identity.ForCaller(logins, c).Begin(t.Context(), s.URL, &identity.BeginOptions{Redirect: redirect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Finish(t.Context(), answerOf(t, b.Authorization().URL)); err != nil {
+			t.Fatal(err)
+		}
+		s.Break(authtest.RevokeDown)
+		s.HoldRevocations(release)
+	}
+	ended, err := v.Disconnect(t.Context(), c.String(), "")
+	if left, listErr := v.Connections(); ended != 2 || err != nil || len(left) != 0 || listErr != nil {
+		t.Errorf("Disconnect = %d, %v, with %v left, want two ended and none left", ended, err, left)
+	}
+	mu.Lock()
+	if !slices.Equal(events, []identity.EventKind{identity.EventEnded, identity.EventEnded}) {
+		t.Errorf("events before the issuers answer: %v", events)
+	}
+	mu.Unlock()
+	close(release)
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(events); n != 4 || events[2] != identity.EventNotRevoked || events[3] != identity.EventNotRevoked {
+		t.Errorf("events %v, want that both were not revoked", events)
+	}
 }

@@ -42,6 +42,7 @@ func (in *Inspector) routes() *http.ServeMux {
 		"GET /api/app/{id}/violations": in.serveViolations,
 		"POST /api/check":              in.serveCheck,
 		"POST /api/call":               in.serveCall,
+		"GET /api/call/{id}":           in.serveOutcome,
 		"POST /api/cancel":             in.serveCancel,
 		"POST /api/answer":             in.serveAnswer,
 		"POST /api/complete":           in.serveComplete,
@@ -144,23 +145,26 @@ func (in *Inspector) asked(r *http.Request) (*target, error) {
 
 // serveState serves GET api/state.
 func (in *Inspector) serveState(w http.ResponseWriter, _ *http.Request) error {
-	line := in.hub.sent() // first: what changes from here on is sent again by the stream
+	return answer(w, in.snapshot())
+}
+
+// snapshot returns the state of everything but frames and lists. Streams begin with it.
+func (in *Inspector) snapshot() map[string]any {
 	first, last := in.store.bounds()
 	var states []*State
 	for _, t := range in.all() {
 		states = append(states, t.state())
 	}
-	return answer(w, map[string]any{
+	return map[string]any{
 		"by":      in.opts.By,
 		"started": in.started.UTC().Format(time.RFC3339),
 		"first":   first,
 		"seq":     last,
-		"line":    line,
 		"calls":   in.saved.state(),
 		"asks":    in.asks.list(),
 		"running": in.calls.running(),
 		"sources": states,
-	})
+	}
 }
 
 // maxHeads limits the frames in one response.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -237,6 +238,19 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 		in.feed.after(func() { in.finish(c, took, err, cause) })
 	})
 	return c, nil
+}
+
+// serveOutcome serves GET api/call/{id}, for a page that may have missed how a call ended.
+func (in *Inspector) serveOutcome(w http.ResponseWriter, r *http.Request) error {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil {
+		return badRequest("%q is not the number of a call", r.PathValue("id"))
+	}
+	c := in.calls.get(id)
+	if c == nil {
+		return notFound("there is no call %d", id)
+	}
+	return answer(w, c.copy())
 }
 
 var (

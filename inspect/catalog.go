@@ -35,7 +35,7 @@ type counts struct {
 // CatalogFacts are the facts about the catalog of a source in its [State].
 type CatalogFacts struct {
 	Counts counts `json:"counts"`
-	// ETag changes with the catalog, so that the page requests it only then.
+	// ETag changes with the catalog, so that streams send the lists only then.
 	ETag     string    `json:"catalog,omitempty"`
 	Findings []finding `json:"findings"`
 	// Bytes and Tokens are the size of all definitions, as a model would receive them.
@@ -310,12 +310,11 @@ func (in *Inspector) serveCatalog(w http.ResponseWriter, r *http.Request) error 
 		}
 		return err
 	}
-	tag := strconv.Quote(cat.Version())
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
+	return answer(w, t.lists(cat, live))
+}
+
+// lists returns a catalog for the page.
+func (t *target) lists(cat *mcp.Catalog, live *client.Source) map[string]any {
 	var capabilities json.RawMessage
 	if live != nil {
 		if shake := live.Handshake(); shake != nil {
@@ -329,7 +328,7 @@ func (in *Inspector) serveCatalog(w http.ResponseWriter, r *http.Request) error 
 		}
 		found[f.Kind][f.index] = append(found[f.Kind][f.index], f)
 	}
-	return answer(w, map[string]any{
+	return map[string]any{
 		"src":          t.id,
 		"etag":         cat.Version(),
 		"tools":        toolEntries(cat, found["tool"]),
@@ -338,7 +337,7 @@ func (in *Inspector) serveCatalog(w http.ResponseWriter, r *http.Request) error 
 		"prompts":      promptEntries(cat, found["prompt"]),
 		"completions":  cat.Completions,
 		"capabilities": capabilities,
-	})
+	}
 }
 
 // toolEntries returns the tools for the page. found has the findings by index.

@@ -15,14 +15,21 @@ func ExampleHandler() {
 	defer in.Close()
 	mux := http.NewServeMux()
 	mux.Handle("/inspect/", requireAdmin(http.StripPrefix("/inspect", in)))
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if in.Owns(r) { // user interfaces of tools, in frames at origins of their own
+			in.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 
 	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/inspect/api/state", nil))
+	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/inspect/api/state", nil))
 	fmt.Println("a visitor:", answer.Code)
 	request := httptest.NewRequest("GET", "/inspect/api/state", nil)
 	request.SetBasicAuth("admin", "admin")
 	answer = httptest.NewRecorder()
-	mux.ServeHTTP(answer, request)
+	handler.ServeHTTP(answer, request)
 	fmt.Println("the admin:", answer.Code)
 	// Output:
 	// a visitor: 401

@@ -278,7 +278,7 @@ func (f *feed) follow(frame *Frame) {
 			c.setRequest(frame.Seq)
 		}
 	case mcplog.Response:
-		f.in.store.change(frame.Pair, func(request *Frame) { request.answer = frame.Seq })
+		f.in.store.change(frame.Pair, func(request *Frame) { request.Pair = frame.Seq })
 		if c := f.in.calls.get(frame.Call); c != nil && !sent {
 			c.setAnswer(frame)
 		}

@@ -368,8 +368,8 @@ func (in *Inspector) exchanges(see func(*exchange) bool) {
 			if f.Source < len(names) {
 				x.source = names[f.Source]
 			}
-			if other := f.Pair + f.answer; other != 0 { // a frame has one of them
-				x.other = in.store.get(other)
+			if f.Pair != 0 {
+				x.other = in.store.get(f.Pair)
 			}
 			if !see(x) {
 				return
@@ -377,6 +377,24 @@ func (in *Inspector) exchanges(see func(*exchange) bool) {
 		}
 		next = list[len(list)-1].Seq + 1
 	}
+}
+
+// answersOf returns the responses to the requests in a list that are not in the list
+// themselves: without them, a call would have no time and no outcome.
+func (in *Inspector) answersOf(list []Frame) []Frame {
+	listed := make(map[uint64]bool, len(list))
+	for i := range list {
+		listed[list[i].Seq] = true
+	}
+	answers := []Frame{}
+	for i := range list {
+		if f := &list[i]; f.Kind == mcplog.Request && f.Pair != 0 && !listed[f.Pair] {
+			if a := in.store.get(f.Pair); a != nil {
+				answers = append(answers, *a)
+			}
+		}
+	}
+	return answers
 }
 
 // serveSearch serves GET api/search.
@@ -427,8 +445,9 @@ func (in *Inspector) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	})
 	found = found[max(0, len(found)-int(limit)):]
 	return answer(w, map[string]any{
-		"frames": found,
-		"total":  total,
-		"kept":   kept,
+		"frames":  found,
+		"answers": in.answersOf(found),
+		"total":   total,
+		"kept":    kept,
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcp/tap"
@@ -273,17 +274,17 @@ func (c *copied) curl() (string, error) {
 		return "", badRequest("curl sends HTTP, and this request used %s", c.frame.Channel)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "curl -sS %s", shellQuote(c.url))
+	fmt.Fprintf(&b, "curl -sS %s", process.ShellWord(c.url))
 	for _, name := range []string{"Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method",
 		"Mcp-Name"} {
 		if value := c.headers.Get(name); value != "" {
-			fmt.Fprintf(&b, " \\\n  -H %s", shellQuote(name+": "+value))
+			fmt.Fprintf(&b, " \\\n  -H %s", process.ShellWord(name+": "+value))
 		}
 	}
 	if c.headers.Get("Authorization") != "" {
 		b.WriteString(" \\\n  -H \"Authorization: Bearer $MCP_CLIENT_TOKEN\"")
 	}
-	fmt.Fprintf(&b, " \\\n  --data-raw %s", shellQuote(string(c.body)))
+	fmt.Fprintf(&b, " \\\n  --data-raw %s", process.ShellWord(string(c.body)))
 	return b.String(), nil
 }
 
@@ -305,13 +306,13 @@ func (c *copied) slipway() (string, error) {
 		if raw := memberOf(c.params, "arguments"); raw != nil {
 			arguments = string(raw)
 		}
-		return join("slipway call"+source, shellQuote(name), "--json-args", shellQuote(arguments)), nil
+		return join("slipway call"+source, process.ShellWord(name), "--json-args", process.ShellWord(arguments)), nil
 	case "resources/read":
-		return join("slipway read"+source, shellQuote(name)), nil
+		return join("slipway read"+source, process.ShellWord(name)), nil
 	case "prompts/get":
-		words := []string{"slipway prompt" + source, shellQuote(name)}
+		words := []string{"slipway prompt" + source, process.ShellWord(name)}
 		for _, m := range fieldsOf(memberOf(c.params, "arguments")) {
-			words = append(words, shellQuote(m[0]+"="+m[1]))
+			words = append(words, process.ShellWord(m[0]+"="+m[1]))
 		}
 		return join(words...), nil
 	case "tools/list", "resources/list", "prompts/list":
@@ -399,15 +400,4 @@ func goQuote(text string) string {
 		return "`" + text + "`"
 	}
 	return strconv.Quote(text)
-}
-
-// shellQuote returns a word of a POSIX shell.
-func shellQuote(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+=,", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -21,18 +20,14 @@ type hub struct {
 
 	mu    sync.Mutex
 	pages map[*page]bool
-	// recent are the newest lines, for a page that opens its stream after it has read the
-	// state; number is that of the last line, and size the bytes of recent.
-	recent []line
-	number uint64
-	size   int
 }
 
 // page is an open stream.
 type page struct {
 	wake  chan struct{} // capacity 1
 	lines []line        // guarded by hub.mu
-	lost  int           // lines that were too many
+	size  int           // bytes of lines
+	lost  bool          // whether there were too many; then all later lines are lost until take
 }
 
 // line is a line of the stream, which follows the frame with the number after.
@@ -42,12 +37,10 @@ type line struct {
 	text  []byte
 }
 
-// maxLines is how many lines wait for a page that does not read. maxRecent and
-// maxRecentBytes limit the lines that are kept for pages that open.
+// maxLines and maxLineBytes limit the lines that wait for a page that does not read.
 const (
-	maxLines       = 100_000
-	maxRecent      = 1000
-	maxRecentBytes = 1 << 20
+	maxLines     = 100_000
+	maxLineBytes = 64 << 20
 )
 
 func newHub(s *store) *hub {
@@ -64,34 +57,15 @@ func (h *hub) publish(kind string, value any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := line{last, append(text, '\n')}
-	h.keep(l)
 	for p := range h.pages {
-		if len(p.lines) >= maxLines {
-			p.lost++
+		p.lost = p.lost || len(p.lines) >= maxLines || p.size+len(l.text) > maxLineBytes
+		if p.lost {
 			continue
 		}
 		p.lines = append(p.lines, l)
+		p.size += len(l.text)
 		p.signal()
 	}
-}
-
-// keep adds a line to the recent ones. h.mu is held.
-func (h *hub) keep(l line) {
-	h.number++
-	h.recent = append(h.recent, l)
-	h.size += len(l.text)
-	for len(h.recent) > maxRecent || h.size > maxRecentBytes {
-		h.size -= len(h.recent[0].text)
-		h.recent[0] = line{}
-		h.recent = h.recent[1:]
-	}
-}
-
-// sent returns the number of the last line.
-func (h *hub) sent() uint64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.number
 }
 
 // wakeAll makes the pages look for new frames.
@@ -110,16 +84,11 @@ func (p *page) signal() {
 	}
 }
 
-// open returns a page that gets the lines after the one with a number. If they are no longer
-// kept, the page gets the number of those it misses.
-func (h *hub) open(after uint64) *page {
+// open returns a page that gets the lines from now on.
+func (h *hub) open() *page {
 	p := &page{wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	missed := h.number - min(after, h.number)
-	kept := min(missed, uint64(len(h.recent)))
-	p.lines = slices.Clone(h.recent[uint64(len(h.recent))-kept:])
-	p.lost = int(missed - kept)
 	h.pages[p] = true
 	return p
 }
@@ -130,21 +99,22 @@ func (h *hub) leave(p *page) {
 	delete(h.pages, p)
 }
 
-// take returns the queued lines.
-func (h *hub) take(p *page) (lines []line, lost int) {
+// take returns the queued lines, and whether later ones were lost.
+func (h *hub) take(p *page) (lines []line, lost bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lines, lost = p.lines, p.lost
 	p.lines = nil
-	p.lost = 0
+	p.size = 0
+	p.lost = false
 	return lines, lost
 }
 
 // heartbeat is how often an idle stream carries an empty object.
 const heartbeat = 15 * time.Second
 
-// serveStream serves GET api/stream: the frames after a number, and the other lines after
-// the number that the state had, by default those from now on.
+// serveStream serves GET api/stream: the state of everything, the lists of each source and again when they
+// change, the frames after a number, by default those from now on, and all other lines.
 func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 	_, last := in.store.bounds()
 	next := last + 1
@@ -155,23 +125,20 @@ func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 		}
 		next = n + 1
 	}
-	line, err := number(r, "line", in.hub.sent())
-	if err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	s := &streamWriter{
-		w:    bufio.NewWriterSize(w, streamBuffer),
-		rc:   http.NewResponseController(w),
-		in:   in,
-		next: next,
+		w:     bufio.NewWriterSize(w, streamBuffer),
+		rc:    http.NewResponseController(w),
+		in:    in,
+		next:  next,
+		etags: make(map[int]string),
 	}
 	s.encoder = json.NewEncoder(s.w)
 	s.encoder.SetEscapeHTML(false)
-	p := in.hub.open(line)
+	p := in.hub.open()
 	defer in.hub.leave(p)
 	in.followStream(r.Context(), s, p)
 	return nil
@@ -181,18 +148,19 @@ func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 func (in *Inspector) followStream(ctx context.Context, s *streamWriter, p *page) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	s.flush()
+	s.line("snapshot", in.snapshot()) // what changes from here on is queued
 	for s.err == nil {
 		lines, lost := in.hub.take(p)
 		for _, l := range lines {
 			s.frames(l.after)
 			s.write(l.text)
 		}
+		if lost {
+			s.line("snapshot", in.snapshot())
+		}
+		s.lists()
 		_, last := in.store.bounds()
 		s.frames(last)
-		if lost > 0 {
-			s.line("gap", map[string]int{"lines": lost})
-		}
 		s.flush()
 		select {
 		case <-p.wake:
@@ -219,7 +187,24 @@ type streamWriter struct {
 	// encoder writes to w.
 	encoder *json.Encoder
 	next    uint64 // number of the next frame
-	err     error
+	// etags are those of the lists that were written, by source.
+	etags map[int]string
+	err   error
+}
+
+// lists writes the lists that have changed, and sends them: behind them are perhaps 10,000 frames.
+func (s *streamWriter) lists() {
+	for _, t := range s.in.all() {
+		t.mu.Lock()
+		cat, live := t.catalog, t.client
+		t.mu.Unlock()
+		if cat == nil || s.etags[t.id] == cat.Version() {
+			continue
+		}
+		s.etags[t.id] = cat.Version()
+		s.line("lists", t.lists(cat, live))
+		s.flush()
+	}
 }
 
 // frames writes the frames up to a number.

@@ -113,9 +113,18 @@ func (in *Inspector) Close() error {
 	return nil
 }
 
+// Owns reports whether a request is for the user interface of a tool, which the page shows in
+// a frame at an origin of its own: proxy-ID.localhost, app-ID.localhost, or /.mcp-app/ID
+// where these names do not resolve. If the handler is mounted at a path, other requests do
+// not get there: pass these to it as they are, and before authentication, since frames of
+// another origin send no credentials. They reach no API, and each ID is random and closed
+// with its frame. The names resolve to the machine of the browser, so a page on another
+// machine shows user interfaces only through a tunnel to the same port.
+func (in *Inspector) Owns(r *http.Request) bool { return in.apps.Owns(r) }
+
 // ServeHTTP serves the page and the API.
 func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if in.apps.Owns(r) { // origins of user interfaces, which have no API
+	if in.Owns(r) {
 		in.apps.ServeHTTP(w, r)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -52,6 +53,7 @@ func newOffice() *office {
 			tool("hang", `{"type":"object"}`),
 			tool("secret", `{"type":"object"}`),
 			tool("count", `{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`),
+			tool("essays", `{"type":"object","properties":{"n":{"type":"integer"}}}`),
 		},
 		Logging: true,
 	}}
@@ -78,6 +80,11 @@ func (o *office) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 		for i := range n {
 			req.Progress(float64(i+1), float64(n), "working")
 			req.Log(mcp.LogInfo, "flood", map[string]int{"line": i})
+		}
+	case "essays":
+		n, _ := strconv.Atoi(string(p.Argument("n")))
+		for range n {
+			req.Log(mcp.LogInfo, "essays", strings.Repeat("word ", 3000))
 		}
 	case "big":
 		text = strings.Repeat("x", 5<<20)
@@ -213,6 +220,14 @@ type event struct {
 	Progress *struct{ Call int }
 	Gap      *struct{ From, To uint64 }
 	Catalog  json.RawMessage
+	Snapshot *struct {
+		Sources []inspect.State
+		Running []struct{ ID int }
+	}
+	Lists *struct {
+		Source int `json:"src"`
+		Tools  []json.RawMessage
+	}
 }
 
 // until reads lines until one is as wanted.
@@ -421,6 +436,32 @@ func TestGap(t *testing.T) {
 	}
 }
 
+// A search that finds only requests has their responses next to them, and every request that has
+// one names it.
+func TestSearchHasAnswers(t *testing.T) {
+	d := newDesk(t, nil)
+	d.ready("")
+	s := d.stream(-1)
+	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"count","arguments":{"n":3}}}`)
+	call := s.until("the end", ended).Call
+	var found struct {
+		Frames, Answers []inspect.Frame
+	}
+	d.get("/api/search?q=method:tools/call+kind:request", &found)
+	if len(found.Frames) != 1 || len(found.Answers) != 1 {
+		t.Fatalf("found %d requests, %d responses", len(found.Frames), len(found.Answers))
+	}
+	request, answer := found.Frames[0], found.Answers[0]
+	if request.Pair != answer.Seq || answer.Pair != request.Seq || answer.Seq != call.Answer {
+		t.Errorf("request %d has response %d, response %d has request %d, want response %d",
+			request.Seq, request.Pair, answer.Seq, answer.Pair, call.Answer)
+	}
+	d.get("/api/search?q=call:1", &found)
+	if len(found.Answers) != 0 {
+		t.Errorf("%d responses are listed twice", len(found.Answers))
+	}
+}
+
 // A wrong token is tried 20 times, not more.
 func TestWrongTokens(t *testing.T) {
 	d := newDesk(t, nil)
@@ -457,7 +498,8 @@ func TestRecording(t *testing.T) {
 		t.Fatal(opened, err)
 	}
 	s.until("the recording", func(e *event) bool {
-		return e.State != nil && e.State.ID == 2 && e.State.Phase == "recording" && e.State.Counts.Tools == 6
+		return e.State != nil && e.State.ID == 2 && e.State.Phase == "recording" &&
+			e.State.Counts.Tools == len(newOffice().catalog.Tools)
 	})
 	d.post("/api/call", `{"source":2,"method":"tools/call","params":{"name":"count","arguments":{"n":3}}}`)
 	if call := s.until("the answer", ended).Call; call.State != "done" || call.Answer == 0 {
@@ -502,22 +544,29 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A user interface has an origin of its own, without the API, and calls only through Go.
-func TestApp(t *testing.T) {
+// newOfficeWithApp returns an office whose tool show has a user interface.
+func newOfficeWithApp() *office {
 	o := newOffice()
 	o.catalog = o.catalog.Copy()
 	show := o.catalog.Tools[5]
 	show.Name = "show"
 	show.Meta = apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://office/count"})
-	hidden := o.catalog.Tools[5]
-	hidden.Name = "hidden"
-	hidden.Meta = apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToModel}})
-	o.catalog.Tools = append(o.catalog.Tools, show, hidden)
+	o.catalog.Tools = append(o.catalog.Tools, show)
 	o.catalog.Resources = []mcp.Resource{{
 		Name:     "count",
 		URI:      "ui://office/count",
 		MIMEType: apps.MIMEType,
 	}}
+	return o
+}
+
+// A user interface has an origin of its own, without the API, and calls only through Go.
+func TestApp(t *testing.T) {
+	o := newOfficeWithApp()
+	hidden := o.catalog.Tools[5]
+	hidden.Name = "hidden"
+	hidden.Meta = apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToModel}})
+	o.catalog.Tools = append(o.catalog.Tools, hidden)
 	d := newDesk(t, nil, inspect.Served("office", o))
 	d.ready("")
 	s := d.stream(-1)
@@ -551,5 +600,185 @@ func TestApp(t *testing.T) {
 	}
 	if status, _ := d.do("POST", "/api/app", `{"source":1,"tool":"count"}`); status != 404 {
 		t.Errorf("a tool without user interface: %d", status)
+	}
+}
+
+// User interfaces work where the page is mounted at a path, behind an authentication.
+func TestMountedApp(t *testing.T) {
+	sources := []*inspect.Source{inspect.Served("office", newOfficeWithApp())}
+	in := inspect.Handler(sources, &inspect.Options{
+		Base:  "/inspect/",
+		Token: token,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/inspect/", http.StripPrefix("/inspect", in))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if in.Owns(r) {
+			in.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	defer in.Close()
+	d := &desk{t, web.URL + "/inspect", in}
+	d.ready("")
+	var view struct{ ProxyURL, FallbackURL string }
+	if err := json.Unmarshal(d.post("/api/app", `{"source":1,"tool":"show","mode":"strict"}`), &view); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{view.ProxyURL, view.FallbackURL} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", web.URL+u.Path, nil) // without credentials
+		r.Host = u.Host
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: status %d", address, resp.StatusCode)
+		}
+	}
+	for host, path := range map[string]string{
+		"app-x.localhost":   "/inspect/api/state",
+		"proxy-x.localhost": "/inspect/",
+	} {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", web.URL+path, nil)
+		r.Host = host
+		r.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == 200 {
+			t.Errorf("%s%s: the origin of an app reaches the page", host, path)
+		}
+	}
+}
+
+// A stream begins with the state, then the lists, and only then the frames, so that a page shows its
+// lists after one request. Lists that stay the same are not sent again.
+func TestStreamBegins(t *testing.T) {
+	d := newDesk(t, nil)
+	d.ready("")
+	s := d.stream(0)
+	var kinds []string
+	s.until("frames", func(e *event) bool {
+		switch {
+		case e.Snapshot != nil:
+			kinds = append(kinds, "snapshot")
+			if len(e.Snapshot.Sources) != 1 || e.Snapshot.Sources[0].Phase != "ready" {
+				t.Errorf("the snapshot has %+v", e.Snapshot.Sources)
+			}
+		case e.Lists != nil:
+			kinds = append(kinds, "lists")
+			if e.Lists.Source != 1 || len(e.Lists.Tools) != len(newOffice().catalog.Tools) {
+				t.Errorf("lists: source %d, %d tools", e.Lists.Source, len(e.Lists.Tools))
+			}
+		}
+		return e.Frame != nil
+	})
+	if got := strings.Join(kinds, " "); got != "snapshot lists" {
+		t.Errorf("before the frames: %q, want %q", got, "snapshot lists")
+	}
+	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"flood","arguments":{"n":3}}}`)
+	s.until("the end", func(e *event) bool {
+		if e.Lists != nil || e.Snapshot != nil {
+			t.Error("the lists have not changed, and are sent again")
+		}
+		return ended(e)
+	})
+}
+
+// pipeResponse is a response that waits until each byte is read.
+type pipeResponse struct {
+	*io.PipeWriter
+	header http.Header
+}
+
+func (w *pipeResponse) Header() http.Header { return w.header }
+func (w *pipeResponse) WriteHeader(int)     {}
+func (w *pipeResponse) Flush()              {}
+
+// pausedStream opens a stream without a connection that buffers: what is not read waits in the inspector.
+func (d *desk) pausedStream() *stream {
+	d.t.Helper()
+	ctx, stop := context.WithTimeout(d.t.Context(), time.Minute)
+	r := httptest.NewRequestWithContext(ctx, "GET", d.url+"/api/stream", nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	out, in := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.in.ServeHTTP(&pipeResponse{in, http.Header{}}, r)
+		_ = in.Close()
+	}()
+	d.t.Cleanup(func() {
+		stop()
+		_ = out.Close()
+		<-done
+	})
+	context.AfterFunc(ctx, func() { _ = in.CloseWithError(ctx.Err()) })
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 4<<20)
+	return &stream{d.t, lines, stop}
+}
+
+// A page that reads too slowly loses lines, and gets a snapshot in their place: then it knows which calls still
+// run, and asks how the others have ended. Lines after the snapshot arrive again.
+func TestStreamLosesLines(t *testing.T) {
+	d := newDesk(t, nil)
+	d.ready("")
+	s := d.pausedStream()
+	s.until("the first snapshot", func(e *event) bool { return e.Snapshot != nil })
+	const n = 5000 // of 15 kB, together more than may wait
+	d.post("/api/call", fmt.Sprintf(
+		`{"source":1,"method":"tools/call","params":{"name":"essays","arguments":{"n":%d}}}`, n))
+	var call struct {
+		ID    int
+		State string
+		Logs  int
+	}
+	for range 3000 {
+		if d.get("/api/call/1", &call); call.State != "running" {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if call.ID != 1 || call.State != "done" || call.Logs != n {
+		t.Fatalf("the call: %+v", call)
+	}
+	logs := 0
+	e := s.until("the second snapshot", func(e *event) bool {
+		if e.Log != nil {
+			logs++
+		}
+		if ended(e) {
+			t.Error("the end of the call is not lost")
+		}
+		return e.Snapshot != nil
+	})
+	if logs == 0 || logs >= n {
+		t.Errorf("%d of %d log lines before the snapshot", logs, n)
+	}
+	if len(e.Snapshot.Running) != 0 || len(e.Snapshot.Sources) != 1 {
+		t.Errorf("the snapshot: %+v", e.Snapshot)
+	}
+	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"secret"}}`)
+	s.until("the end of the next call", func(e *event) bool {
+		if e.Snapshot != nil {
+			t.Error("a third snapshot, and no line was lost")
+		}
+		return ended(e) && e.Call.ID == 2
+	})
+	for path, want := range map[string]int{"/api/call/3": 404, "/api/call/x": 400} {
+		if status, _ := d.do("GET", path, ""); status != want {
+			t.Errorf("GET %s: %d, want %d", path, status, want)
+		}
 	}
 }

@@ -40,16 +40,23 @@ func (in *Inspector) Address(ln net.Listener) string {
 	return "http://" + ln.Addr().String() + "/#" + in.opts.Token
 }
 
-// Main is [serve.Main] with one more flag: with -inspect as its first argument, the
+// Main is [serve.Main] with one more flag: with -inspect as its only argument, the
 // program serves the page of its own source on a free loopback port, and prints the
 // address. Programs that do not use Main do not contain the page.
 func Main[S mcp.Source](src S, err error) {
+	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	if err != nil || len(os.Args) < 2 || !slices.Contains([]string{"-inspect", "--inspect"}, os.Args[1]) {
+		if len(os.Args) == 2 && slices.Contains([]string{"-h", "-help", "--help"}, os.Args[1]) {
+			fmt.Printf("%s -inspect serves a page on this machine that shows this server. Otherwise:\n\n", name)
+		}
 		serve.Main(src, err)
 		return
 	}
+	if len(os.Args) > 2 {
+		fmt.Fprintf(os.Stderr, "%s: -inspect takes no other arguments: %q\nhint: %[1]s -inspect\n", name, os.Args[2:])
+		os.Exit(2)
+	}
 	ctx, stop := serve.Signals(context.Background(), nil)
-	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	err = serveOwn(ctx, name, src, os.Stdout)
 	if c, ok := mcp.Source(src).(io.Closer); ok {
 		err = errors.Join(err, c.Close())

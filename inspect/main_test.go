@@ -59,6 +59,15 @@ func TestMainInspects(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
+	help, err := program(t, "-h").Output()
+	text := string(help)
+	if err != nil || !strings.Contains(text, "-inspect serves a page") || !strings.Contains(text, "-http") {
+		t.Errorf("-h prints %s, %v", help, err)
+	}
+	other, err := program(t, "-inspect", "-http", "0").CombinedOutput()
+	if err == nil || !strings.Contains(string(other), "takes no other arguments") {
+		t.Errorf("-inspect with another flag prints %s, %v", other, err)
+	}
 	version, err := program(t, "-version").Output()
 	if err != nil || string(version) != "office 1.0.0\n" {
 		t.Errorf("-version prints %q, %v", version, err)

@@ -13,7 +13,8 @@ import (
 // without its body.
 type Frame struct {
 	mcplog.Event
-	// Pair, on a response, is the number of its request.
+	// Pair is, on a response, the number of its request, and on a request that of its
+	// response, or 0 while it has none.
 	Pair uint64 `json:"pair,omitempty"`
 	// Cause is why a request was made: "user", "retry", "app" or "watch". It is empty for
 	// requests of the protocol itself.
@@ -29,10 +30,9 @@ type Frame struct {
 
 	// body is the text of the message. It is dropped or moved to a file when the store is
 	// full.
-	body   []byte
-	file   string // has the body instead, if it is large
-	size   int    // of the body
-	answer uint64 // on a request: its response
+	body []byte
+	file string // has the body instead, if it is large
+	size int    // of the body
 }
 
 // Limits of what is kept.

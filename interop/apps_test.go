@@ -98,7 +98,7 @@ func findChromium(t *testing.T) string {
 func build(t *testing.T, program string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), filepath.Base(program))
-	cmd := exec.Command("go", "build", "-o", binary, program)
+	cmd := exec.Command("go", "build", "-trimpath", "-o", binary, program)
 	cmd.Dir = ".."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", program, err, out)

@@ -7,11 +7,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os/exec"
@@ -24,109 +24,132 @@ import (
 	"time"
 )
 
-// A replicas is a cluster of three slipway processes on a Redis server, behind a load balancer
-// that sends each request to the next one.
+// A replicas is a cluster of three slipway processes on an engine, behind a load balancer.
 type replicas struct {
-	balancer  string
-	endpoints []string // of each replica
-	processes []*exec.Cmd
-	served    []atomic.Int64
-	out       atomic.Int64 // the index of a replica out of rotation, plus 1
+	balancer *rotation
+	members  []*replica
 }
 
-// startReplicas starts a cluster that serves source until the test ends.
-func startReplicas(t *testing.T, source ...string) *replicas {
+// replica is one of them.
+type replica struct {
+	endpoint string
+	process  *exec.Cmd
+	log      *lockedBuffer
+	proxy    *httputil.ReverseProxy // to the replica
+	served   atomic.Int64           // requests that a load balancer sent to it
+	failed   atomic.Int64           // requests that it did not answer
+	exited   chan struct{}          // closed once the process has ended
+}
+
+// startReplica starts a program as a replica of the cluster on an engine. It is killed when the
+// test ends.
+func startReplica(t *testing.T, program, engine string, args ...string) *replica {
 	t.Helper()
-	engine := startRedis(t)
-	c := &replicas{served: make([]atomic.Int64, 3)}
-	proxies := make([]*httputil.ReverseProxy, 3)
-	for i := range proxies {
-		cmd := exec.Command(slipway, append([]string{"serve", "--addr", "127.0.0.1:0", "--cluster", engine}, source...)...)
-		stderr, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Signal(syscall.SIGCONT)
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		log := new(lockedBuffer)
-		found := make(chan string, 1)
-		go findEndpoint(io.TeeReader(stderr, log), found)
-		select {
-		case endpoint := <-found:
-			c.endpoints = append(c.endpoints, endpoint)
-		case <-time.After(patience):
-			t.Fatalf("replica %d did not start:\n%s", i, log)
-		}
-		c.processes = append(c.processes, cmd)
-		base, _ := url.Parse(strings.TrimSuffix(c.endpoints[i], "/mcp"))
-		proxies[i] = &httputil.ReverseProxy{
-			FlushInterval: -1,
-			Transport:     &http.Transport{MaxIdleConnsPerHost: 100},
-			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
-			ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-		}
+	r := &replica{
+		process: exec.Command(program, append([]string{"serve", "--addr", "127.0.0.1:0", "--cluster", engine}, args...)...),
+		log:     new(lockedBuffer),
+		exited:  make(chan struct{}),
 	}
-	var next atomic.Int64
-	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i := int(next.Add(1) % 3)
-		if int(c.out.Load()) == i+1 {
-			i = (i + 1) % 3
-		}
-		c.served[i].Add(1)
-		_ = http.NewResponseController(w).EnableFullDuplex() // see forward in package serve
-		proxies[i].ServeHTTP(w, r)
-	}))
+	stderr, err := r.process.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		<-read
+		_ = r.process.Wait()
+		close(r.exited)
+	}()
 	t.Cleanup(func() {
-		balancer.CloseClientConnections()
-		balancer.Close()
+		_ = r.process.Process.Signal(syscall.SIGCONT)
+		_ = r.process.Process.Kill()
+		<-r.exited
 	})
-	c.balancer = balancer.URL + "/mcp"
+	found := make(chan string, 1)
+	go func() {
+		findEndpoint(io.TeeReader(stderr, r.log), found)
+		close(read)
+	}()
+	select {
+	case r.endpoint = <-found:
+	case <-time.After(patience):
+		t.Fatalf("the replica did not start:\n%s", r.log)
+	}
+	base, _ := url.Parse(strings.TrimSuffix(r.endpoint, "/mcp"))
+	r.proxy = &httputil.ReverseProxy{
+		FlushInterval: -1,
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 100},
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
+		ErrorHandler: func(w http.ResponseWriter, request *http.Request, err error) {
+			if cause := context.Cause(request.Context()); cause != nil && !errors.Is(cause, errDown) {
+				return // the client has gone
+			}
+			r.failed.Add(1)
+			t.Logf("%s: %v", request.Header.Get("Mcp-Method"), err)
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	}
+	return r
+}
+
+// startReplicas starts a cluster on the engine at a URL, which serves source until the test ends.
+func startReplicas(t *testing.T, engine string, source ...string) *replicas {
+	t.Helper()
+	c := &replicas{balancer: newRotation(t)}
+	for range 3 {
+		r := startReplica(t, slipway, engine, source...)
+		c.members = append(c.members, r)
+		c.balancer.add(r)
+	}
 	return c
 }
 
 // startRedis starts a Redis server and returns its URL.
 func startRedis(t *testing.T) string {
+	return "redis://" + startEngine(t, "redis-server", "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+}
+
+// startNATS starts a NATS server, which is built from its Go module, and returns its URL.
+func startNATS(t *testing.T) string {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
+	program, err := exec.Command("go", "tool", "-n", "nats-server").Output()
 	if err != nil {
-		t.Fatal("redis-server is not installed")
+		t.Fatalf("nats-server was not built: %v", err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
+	return "nats://" + startEngine(t, strings.TrimSpace(string(program)),
+		"--jetstream", "--store_dir", t.TempDir(), "--addr", "127.0.0.1")
+}
+
+// startEngine starts a program with a port and other arguments, and returns its address.
+func startEngine(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	addr := freeAddress(t)
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	runProgram(t, exec.Command(program, append(args, "--port", port)...))
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", addr); err == nil {
 			_ = conn.Close()
-			return "redis://" + addr
+			return addr
 		}
 	}
-	t.Fatal("Redis did not start")
+	t.Fatalf("%s did not start", program)
 	return ""
+}
+
+// onEngines runs a test on each engine.
+func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Run("nats", func(t *testing.T) { test(t, startNATS(t)) })
+	t.Run("redis", func(t *testing.T) { test(t, startRedis(t)) })
 }
 
 // mustSpread fails if a replica served nothing.
 func (c *replicas) mustSpread(t *testing.T) {
 	t.Helper()
-	for i := range c.served {
-		if c.served[i].Load() == 0 {
+	for i, r := range c.members {
+		if r.served.Load() == 0 {
 			t.Errorf("replica %d served nothing", i)
 		}
 	}
@@ -134,13 +157,15 @@ func (c *replicas) mustSpread(t *testing.T) {
 
 // TestClusterClients lets every client read a whole site from three replicas, with every
 // version and no sticky sessions.
-func TestClusterClients(t *testing.T) {
+func TestClusterClients(t *testing.T) { onEngines(t, checkClusterClients) }
+
+func checkClusterClients(t *testing.T, engine string) {
 	s, wrong := referenceSite(t)
-	c := startReplicas(t, s.dir)
+	c := startReplicas(t, engine, s.dir)
 	for _, kind := range sdks() {
 		for _, version := range versions() {
 			t.Run(kind.name+"/"+version, func(t *testing.T) {
-				client := kind.connect(t, "http", target{endpoint: c.balancer}, version)
+				client := kind.connect(t, "http", target{endpoint: c.balancer.url}, version)
 				checkSite(t, client, version, s, wrong)
 			})
 		}
@@ -153,7 +178,7 @@ func TestClusterClients(t *testing.T) {
 					Client:   ts.client,
 					Mode:     ts.mode,
 					Version:  ts.version,
-					Endpoint: c.balancer,
+					Endpoint: c.balancer.url,
 					Site:     s.plan(),
 					Wrong:    wrong.plan(),
 					Completion: object{
@@ -170,12 +195,14 @@ func TestClusterClients(t *testing.T) {
 
 // TestClusterQuestions lets a go-sdk server behind each replica ask a go-sdk client and report
 // progress: the answer to a question arrives at another replica than the call.
-func TestClusterQuestions(t *testing.T) {
+func TestClusterQuestions(t *testing.T) { onEngines(t, checkClusterQuestions) }
+
+func checkClusterQuestions(t *testing.T, engine string) {
 	b := stdioServer(t, "go-sdk")
-	c := startReplicas(t, append(b.before, b.after...)...)
+	c := startReplicas(t, engine, append(b.before, b.after...)...)
 	for _, version := range []string{v0618, v1125} {
 		t.Run(version, func(t *testing.T) {
-			askAndProgress(t, c.balancer, version, 4)
+			askAndProgress(t, c.balancer.url, version, 4)
 		})
 	}
 	t.Run("resume", func(t *testing.T) { checkResume(t, c) })
@@ -183,12 +210,12 @@ func TestClusterQuestions(t *testing.T) {
 
 // checkResume reads a stream at one replica and the rest of it again at another.
 func checkResume(t *testing.T, c *replicas) {
-	s := &rawSession{endpoint: c.endpoints[0]}
+	s := &rawSession{endpoint: c.members[0].endpoint}
 	if status := s.start(t); status != http.StatusOK {
 		t.Fatalf("initialize: %d", status)
 	}
-	_, body := s.at(c.endpoints[1]).post(t, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"steps",`+
-		`"arguments":{},"_meta":{"progressToken":"p"}}}`)
+	_, body := s.at(c.members[1].endpoint).post(t, `{"jsonrpc":"2.0","id":5,"method":"tools/call",`+
+		`"params":{"name":"steps","arguments":{},"_meta":{"progressToken":"p"}}}`)
 	first := ""
 	events := 0
 	for line := range strings.Lines(body) {
@@ -202,7 +229,7 @@ func checkResume(t *testing.T, c *replicas) {
 	if events < 4 {
 		t.Fatalf("%d events with an id, want three steps and the answer:\n%s", events, body)
 	}
-	req, err := http.NewRequestWithContext(limited(t), http.MethodGet, c.endpoints[2], nil)
+	req, err := http.NewRequestWithContext(limited(t), http.MethodGet, c.members[2].endpoint, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +284,10 @@ func (s *rawSession) post(t *testing.T, body string) (status int, answer string)
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 		s.id = id
 	}
-	text, _ := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
 	return resp.StatusCode, string(text)
 }
 
@@ -274,8 +304,10 @@ func (s *rawSession) start(t *testing.T) (status int) {
 // TestClusterFailover suspends one replica and kills another while clients call. Every call
 // ends within three seconds, no answer is wrong, and 99 of 100 interruptions last less than
 // a second, including the new session.
-func TestClusterFailover(t *testing.T) {
-	c := startReplicas(t, "../examples/http-reference")
+func TestClusterFailover(t *testing.T) { onEngines(t, checkClusterFailover) }
+
+func checkClusterFailover(t *testing.T, engine string) {
+	c := startReplicas(t, engine, "../examples/http-reference")
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	var gaps []time.Duration
@@ -284,7 +316,7 @@ func TestClusterFailover(t *testing.T) {
 	var clients sync.WaitGroup
 	for i := range 12 {
 		clients.Go(func() {
-			s := &rawSession{endpoint: c.balancer}
+			s := &rawSession{endpoint: c.balancer.url}
 			for s.start(t) != http.StatusOK && ctx.Err() == nil {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -321,20 +353,22 @@ func TestClusterFailover(t *testing.T) {
 			}
 		})
 	}
-	fault := func(i int, signal syscall.Signal) {
-		c.out.Store(int64(i + 1)) // as the check of a load balancer would
-		if err := c.processes[i].Process.Signal(signal); err != nil {
+	fault := func(r *replica, signal syscall.Signal) {
+		c.balancer.remove(r) // as the check of a load balancer would
+		if err := r.process.Process.Signal(signal); err != nil {
 			t.Error(err)
 		}
+		time.Sleep(checkInterval)
+		c.balancer.shut(r)
 	}
 	time.Sleep(time.Second)
-	fault(0, syscall.SIGSTOP)
+	fault(c.members[0], syscall.SIGSTOP)
 	time.Sleep(6 * time.Second)
-	_ = c.processes[0].Process.Signal(syscall.SIGCONT)
+	_ = c.members[0].process.Process.Signal(syscall.SIGCONT)
 	time.Sleep(time.Second)
-	c.out.Store(0)
+	c.balancer.add(c.members[0])
 	time.Sleep(time.Second)
-	fault(1, syscall.SIGKILL)
+	fault(c.members[1], syscall.SIGKILL)
 	time.Sleep(2 * time.Second)
 	cancel()
 	clients.Wait()
@@ -357,7 +391,7 @@ func TestClusterFailover(t *testing.T) {
 func TestClusterLimit(t *testing.T) {
 	const rate, burst = 50, 100
 	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())
-	c := startReplicas(t, "--rate-limit", fmt.Sprint(rate), "--rate-burst", fmt.Sprint(burst),
+	c := startReplicas(t, startRedis(t), "--rate-limit", fmt.Sprint(rate), "--rate-burst", fmt.Sprint(burst),
 		"../examples/http-reference")
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -367,7 +401,7 @@ func TestClusterLimit(t *testing.T) {
 	defer tick.Stop()
 	for time.Since(began) < 10*time.Second {
 		<-tick.C
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, c.balancer, bytes.NewReader([]byte(call)))
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, c.balancer.url, bytes.NewReader([]byte(call)))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		req.Header.Set("Mcp-Protocol-Version", v0728)
@@ -397,8 +431,8 @@ func TestClusterLimit(t *testing.T) {
 
 // checkPs suspends a replica and lists the cluster as an operator does.
 func checkPs(t *testing.T, c *replicas) {
-	_ = c.processes[1].Process.Signal(syscall.SIGSTOP)
-	defer func() { _ = c.processes[1].Process.Signal(syscall.SIGCONT) }()
+	_ = c.members[1].process.Process.Signal(syscall.SIGSTOP)
+	defer func() { _ = c.members[1].process.Process.Signal(syscall.SIGCONT) }()
 	var listed struct {
 		Clusters []struct {
 			Replicas []struct {

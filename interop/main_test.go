@@ -37,7 +37,7 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	slipway = filepath.Join(dir, "slipway")
-	build := exec.Command("go", "build", "-o", slipway, "./cmd/slipway")
+	build := exec.Command("go", "build", "-trimpath", "-o", slipway, "./cmd/slipway")
 	build.Dir = ".."
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "interop: build slipway: %v\n%s", err, out)

@@ -92,7 +92,7 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	runProxy(t, exec.Command("prometheus", "--config.file="+config, "--storage.tsdb.path="+dir,
+	runProgram(t, exec.Command("prometheus", "--config.file="+config, "--storage.tsdb.path="+dir,
 		"--web.listen-address="+address, "--enable-feature=exemplar-storage"))
 	p := prometheus("http://" + address)
 

@@ -177,7 +177,7 @@ func nginx(t *testing.T, to, listen string, pair certificate) {
 	} else if err != nil {
 		t.Fatalf("nginx -t: %v\n%s", err, out)
 	}
-	runProxy(t, exec.Command("nginx", args...))
+	runProgram(t, exec.Command("nginx", args...))
 }
 
 func caddy(t *testing.T, to, listen string, pair certificate) {
@@ -190,10 +190,11 @@ func caddy(t *testing.T, to, listen string, pair certificate) {
 	}
 	cmd := exec.Command("caddy", "run", "--config", file, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
-	runProxy(t, cmd)
+	runProgram(t, cmd)
 }
 
-func runProxy(t *testing.T, cmd *exec.Cmd) {
+// runProgram runs a program until the test ends. Its output is logged if the test fails.
+func runProgram(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	log := new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -37,9 +38,12 @@ func ExampleRestrict() {
 	cat, _ := src.Catalog(ctx)
 	fmt.Println(len(cat.Tools), "tools")
 	_, err = src.CallTool(ctx, &mcp.CallToolParams{Name: "balance"})
-	fmt.Println(err)
+	why, next, _ := strings.Cut(err.Error(), "; ")
+	fmt.Println(why)
+	fmt.Println(next)
 	// Output:
 	// tools/balance has changed
 	// 0 tools
-	// refused by slipway.lock: bank: tools/balance has changed; review it with slipway lock diff and accept it with slipway lock approve --item tools/balance
+	// refused by slipway.lock: bank: tools/balance has changed
+	// review it with slipway lock diff and accept it with slipway lock approve --item tools/balance
 }

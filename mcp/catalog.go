@@ -119,13 +119,13 @@ func (c *Catalog) Copy() *Catalog {
 type JoinedSource struct {
 	// Name is the [Origin.Source] of its tools.
 	Name string
-	// Unknown means that the source offers nothing yet, because it has not been started or
-	// cannot be reached, so its tools are not known.
+	// Unknown means that the source is not open yet, because it is being started or built, or
+	// cannot be reached: what it offers is not known, or provisional.
 	Unknown bool
 }
 
 // Unknown reports whether c was joined from sources and all of them are unknown, so that
-// it offers nothing from them.
+// what it offers may change soon.
 func (c *Catalog) Unknown() bool {
 	for i := range c.Sources {
 		if !c.Sources[i].Unknown {

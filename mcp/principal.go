@@ -16,6 +16,8 @@ type Principal struct {
 	Issuer, Subject string
 	// Client is the OAuth client that the token was issued to, or empty.
 	Client string
+	// Audience lists the resources that the token is for, as its issuer signed them, or is nil.
+	Audience []string
 	// Scopes are the permissions of the caller.
 	Scopes []string
 	// Groups, Roles and Tenant are the caller's, as mapped from the claims of its token.

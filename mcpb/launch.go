@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/process"
 )
 
 // Launch is the command line of a server. The fields contain the values of sensitive
@@ -66,11 +67,11 @@ func (l Launch) Redact(text string) string {
 func (l Launch) String() string {
 	var words []string
 	for _, name := range sortedKeys(l.shownEnv) {
-		words = append(words, name+"="+shellQuote(l.shownEnv[name]))
+		words = append(words, name+"="+process.ShellWord(l.shownEnv[name]))
 	}
-	words = append(words, shellQuote(l.shownCommand))
+	words = append(words, process.ShellWord(l.shownCommand))
 	for _, arg := range l.shownArgs {
-		words = append(words, shellQuote(arg))
+		words = append(words, process.ShellWord(arg))
 	}
 	return strings.Join(words, " ")
 }
@@ -93,17 +94,4 @@ func (l Launch) MarshalJSON() ([]byte, error) {
 		Env     map[string]string `json:"env"`
 		Dir     string            `json:"dir"`
 	}{l.shownCommand, append([]string{}, l.shownArgs...), l.shownEnv, l.Dir})
-}
-
-func shellQuote(s string) string {
-	safe := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
-			'0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,*", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !safe(r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

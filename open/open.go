@@ -35,6 +35,18 @@ type Options struct {
 	// MaxSiteBytes limits the total size of all files of a site built in memory. A larger
 	// site is an error; at a rebuild, the previous site stays. Default: 1 GiB.
 	MaxSiteBytes int64
+	// PageCache is the folder in which parsed pages of documents are kept between builds, see
+	// sitebuild.DocumentOptions.CacheDir. Default: none.
+	PageCache string
+	// BuildBehind returns the Source of an input before its site is built, as soon as its
+	// name, instructions and tools are known. Requests that need more wait for the site, and
+	// fail if it cannot be built. The Source then has the method
+	//
+	//	Opened(ctx context.Context) (mcp.Source, error)
+	//
+	// which waits for the site, or returns an [*Error]. Until then its catalog is unknown
+	// ([mcp.Catalog.Unknown]), as its resources are provisional. Close ends the building.
+	BuildBehind bool
 	// Settle, if positive, declares that the Source is one of several that are served
 	// together. If it does not open within Startup.Wait of Definitions, Open returns a
 	// Source that offers nothing until it does, so that the others can be served; requests

@@ -33,6 +33,19 @@ const memoryRows = 200_000
 // openWatchedSite builds a site from arg in memory. Slipway's reader answers searches from the
 // index; files for single words are for other readers, which have no access to it.
 func openWatchedSite(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+	b, err := newBuilder(arg, opts)
+	if err != nil {
+		return nil, err
+	}
+	if opts.BuildBehind {
+		return openBuildingSite(ctx, b)
+	}
+	b.seen = fsutil.Snapshot(b.input.Paths()...)
+	return b.open(ctx, nil)
+}
+
+// newBuilder returns what builds a site from arg in memory.
+func newBuilder(arg string, opts *Options) (*builder, error) {
 	var o staticmcp.Options
 	if opts.Site != nil {
 		o = *opts.Site
@@ -43,7 +56,7 @@ func openWatchedSite(ctx context.Context, arg string, opts *Options) (mcp.Source
 	input, err := NewInput(arg, &sitebuild.InputOptions{
 		Name:      opts.Name,
 		Title:     opts.Title,
-		Documents: sitebuild.DocumentOptions{TermFiles: -1},
+		Documents: sitebuild.DocumentOptions{TermFiles: -1, CacheDir: opts.PageCache},
 		Table:     sitebuild.TableOptions{MaxRows: memoryRows},
 	})
 	if err != nil {
@@ -55,26 +68,27 @@ func openWatchedSite(ctx context.Context, arg string, opts *Options) (mcp.Source
 	}
 	b := &builder{
 		arg:     arg,
-		input:   input,
+		input:   input.Input,
 		memory:  sitebuild.NewMemory(),
+		opts:    &o,
 		log:     o.Logger,
 		rebuilt: roster.Rebuilt,
 	}
 	b.memory.MaxBytes = opts.MaxSiteBytes
-	b.seen = fsutil.Snapshot(input.Paths()...)
-	if err := b.build(ctx); err != nil {
-		return nil, &Error{
-			Arg:  arg,
-			Why:  reasonOf(err),
-			Err:  err,
-			Hint: onDisk(arg, err),
-		}
+	return b, nil
+}
+
+// open builds the site for the first time, and opens it. read is the site if it was read
+// already, otherwise nil. The state of the input from before it was read must be in seen.
+func (b *builder) open(ctx context.Context, read *sitebuild.Site) (*watchedSite, error) {
+	if err := b.build(ctx, read); err != nil {
+		return nil, b.failed(err)
 	}
-	site, err := staticmcp.Open(ctx, b.memory, &o)
+	site, err := staticmcp.Open(ctx, b.memory, b.opts)
 	if err != nil {
-		return nil, unreadable(arg, err)
+		return nil, unreadable(b.arg, err)
 	}
-	every := o.Poll
+	every := b.opts.Poll
 	if every == 0 {
 		every = time.Second
 	}
@@ -83,10 +97,20 @@ func openWatchedSite(ctx context.Context, arg string, opts *Options) (mcp.Source
 		Site: site,
 		stop: stop,
 	}
-	if every > 0 && len(input.Paths()) > 0 {
+	if every > 0 && len(b.input.Paths()) > 0 {
 		s.done.Go(func() { b.watch(watching, every) })
 	}
 	return s, nil
+}
+
+// failed returns the error for an input that cannot be built.
+func (b *builder) failed(err error) *Error {
+	return &Error{
+		Arg:  b.arg,
+		Why:  reasonOf(err),
+		Err:  err,
+		Hint: onDisk(b.arg, err),
+	}
 }
 
 // onDisk returns the hint for inputs that are too large for memory.
@@ -111,31 +135,34 @@ type builder struct {
 	// input is read again for each build; memory has the site that is being served.
 	input  sitebuild.Input
 	memory *sitebuild.Memory
+	opts   *staticmcp.Options // of the site
 	log    *slog.Logger
 	// seen is the state of the input at the last build.
 	seen fsutil.Snap
 	// rebuilt is called with the outcome of each rebuild.
 	rebuilt func(arg string, err error)
+	// progress, if not nil, is called with the progress of a build, possibly concurrently.
+	progress func(sitebuild.Progress)
 }
 
-// build builds the input into memory. A panic is returned as an error. If the build
-// fails, memory keeps its contents.
-func (b *builder) build(ctx context.Context) error {
-	return barrier.Run("build "+b.arg, func() error { return b.write(ctx) })
+// build builds the site into memory: read, or if that is nil, what the input is now. A panic
+// is returned as an error. If the build fails, memory keeps its contents.
+func (b *builder) build(ctx context.Context, read *sitebuild.Site) error {
+	return barrier.Run("build "+b.arg, func() error { return b.write(ctx, read) })
 }
 
-// write builds the site. Findings of the build are logged as one line.
-func (b *builder) write(ctx context.Context) error {
-	site, err := b.input.Site(ctx)
-	if err != nil {
-		return err
+// write is build without a barrier. Findings of the build are logged as one line.
+func (b *builder) write(ctx context.Context, site *sitebuild.Site) (err error) {
+	if site == nil {
+		reading := ctx
+		if b.progress != nil {
+			reading = sitebuild.WithProgress(ctx, b.progress)
+		}
+		if site, err = b.input.Site(reading); err != nil {
+			return err
+		}
 	}
-	result, err := sitebuild.Write(ctx, site, b.memory, &sitebuild.Options{
-		NoIndex:   true,
-		NoAliases: true,
-		Compact:   true,
-		Lenient:   true,
-	})
+	result, err := sitebuild.Write(ctx, site, b.memory, b.writing())
 	if err != nil {
 		return err
 	}
@@ -146,28 +173,102 @@ func (b *builder) write(ctx context.Context) error {
 	return nil
 }
 
+// writing returns how a site is written to memory.
+func (b *builder) writing() *sitebuild.Options {
+	return &sitebuild.Options{
+		NoIndex:   true,
+		NoAliases: true,
+		Compact:   true,
+		Lenient:   true,
+		Progress:  b.progress,
+	}
+}
+
+const (
+	// settleTime is how long no change may be announced before a rebuild: programs write a
+	// file in several steps, and many files one after the other.
+	settleTime = 100 * time.Millisecond
+	// rarely is how much less often the input is checked while changes are announced.
+	rarely = 10
+)
+
 // watch rebuilds the site when the input changes, until ctx ends. A failed build is
 // reported, and the previous site stays in place.
+//
+// The system announces changes where it can. As it cannot for network file systems, and may
+// lose announcements, the input is also checked at intervals: after every, or after 10
+// times that while changes are announced. One that was not announced ends that.
 func (b *builder) watch(ctx context.Context, every time.Duration) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
+	pause := every
+	var announced <-chan struct{} // nil without a notifier
+	n, err := newNotifier(b.input.Paths())
+	if err == nil {
+		defer n.close()
+		announced = n.changed
+		pause = rarely * every
+	}
+	poll := func(reason error) {
+		announced = nil
+		pause = every
+		b.log.Info("changes are not announced, polling", "source", b.arg, "interval", every, "reason", reason)
+	}
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		poll(err)
+	}
+	timer := time.NewTimer(0) // something may have changed before the notifier was there
+	defer timer.Stop()
+	for first := true; ; first = false {
+		hinted := first
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
+		case <-announced:
+			hinted = true
+			settle(ctx, announced, min(every, settleTime))
+			if err := n.watchAll(); err != nil {
+				poll(err)
+			}
 		}
 		now := fsutil.Snapshot(b.input.Paths()...)
-		if now == b.seen {
-			continue
+		if now != b.seen {
+			if announced != nil && !hinted && !settle(ctx, announced, settleTime) {
+				poll(errors.New("a change was not announced"))
+			}
+			b.seen = now
+			err := b.build(ctx, nil)
+			if ctx.Err() != nil {
+				return
+			}
+			b.report(err)
+			if announced != nil {
+				n.roots = b.input.Paths() // which can name others now
+				if err := n.watchAll(); err != nil {
+					poll(err)
+				}
+			}
 		}
-		b.seen = now
-		err := b.build(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		b.report(err)
+		timer.Reset(pause)
 	}
+}
+
+// settle waits until no change has been announced for a time, at most for 10 times as long.
+// It reports whether any was.
+func settle(ctx context.Context, announced <-chan struct{}, quiet time.Duration) (any bool) {
+	for range rarely {
+		timer := time.NewTimer(quiet)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return any
+		case <-timer.C:
+			return any
+		case <-announced:
+			timer.Stop()
+			any = true
+		}
+	}
+	return any
 }
 
 // report logs a failed rebuild and passes the outcome on.

@@ -65,7 +65,7 @@ func TestRebuildPanic(t *testing.T) {
 			log: slog.New(slog.NewTextHandler(&log, nil)), rebuilt: func(_ string, err error) { outcomes <- err },
 		}
 		b.seen = fsutil.Snapshot(b.input.Paths()...)
-		if err := b.build(t.Context()); err != nil {
+		if err := b.build(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -104,4 +104,52 @@ func TestRebuildPanic(t *testing.T) {
 			t.Errorf("late=%v: log: %s", late, text)
 		}
 	}
+}
+
+// TestAnnouncedChange: a change is noticed without polling, also in a folder that is new.
+func TestAnnouncedChange(t *testing.T) {
+	dir := t.TempDir()
+	probe, err := newNotifier([]string{dir})
+	if err != nil {
+		t.Skip("the system announces no changes:", err)
+	}
+	probe.close()
+	write := func(name string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outcomes := make(chan error, 10)
+	b := &builder{
+		arg: "docs", input: &steady{dir}, memory: sitebuild.NewMemory(), log: slog.New(slog.DiscardHandler),
+		rebuilt: func(_ string, err error) { outcomes <- err },
+	}
+	write("page.md")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.watch(ctx, time.Hour)
+	}()
+	// The first check finds page.md, as nothing was seen before.
+	for _, name := range []string{"", "page2.md", "new/folder/page.md", "new/folder/page2.md"} {
+		if name != "" {
+			write(name)
+		}
+		if err := <-outcomes; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	stop()
+	<-ended
+}
+
+// steady is an input that is always the same site.
+type steady struct{ path string }
+
+func (s *steady) Paths() []string { return []string{s.path} }
+
+func (s *steady) Site(context.Context) (*sitebuild.Site, error) {
+	return &sitebuild.Site{Server: mcp.Implementation{Name: "steady"}}, nil
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,6 +20,10 @@ var (
 	npmLauncher []byte
 	//go:embed npm/README.md
 	npmReadme []byte
+	// npmPlugins are hooks of documentation generators, which run the program of the package.
+	//
+	//go:embed npm/plugins
+	npmPlugins embed.FS
 )
 
 // npmManifest is a package.json.
@@ -33,6 +37,7 @@ type npmManifest struct {
 	Repository           npmRepository     `json:"repository"`
 	Bugs                 npmBugs           `json:"bugs"`
 	Bin                  map[string]string `json:"bin,omitempty"`
+	Exports              map[string]string `json:"exports,omitempty"`
 	Engines              map[string]string `json:"engines"`
 	OS                   []string          `json:"os,omitempty"`
 	CPU                  []string          `json:"cpu,omitempty"`
@@ -120,6 +125,11 @@ func writeNPM(out *Output, shared []File) error {
 	m.Description = projectSummary
 	m.Keywords = []string{"mcp", "mcp-server", "model-context-protocol", "staticmcp", "mcpb", "cli"}
 	m.Bin = map[string]string{projectName: "bin/slipway.cjs"}
+	m.Exports = map[string]string{
+		"./package.json": "./package.json",
+		"./docusaurus":   "./plugins/docusaurus.cjs",
+		"./vitepress":    "./plugins/vitepress.cjs",
+	}
 	m.OptionalDependencies = make(map[string]string)
 	for _, p := range platforms() {
 		m.OptionalDependencies[npmPlatformPackage(p)] = out.Version
@@ -128,6 +138,13 @@ func writeNPM(out *Output, shared []File) error {
 	files := []File{
 		{"bin/slipway.cjs", 0o755, npmLauncher},
 		{"README.md", 0o644, npmReadme},
+	}
+	for _, name := range []string{"plugins/build.cjs", "plugins/docusaurus.cjs", "plugins/vitepress.cjs"} {
+		text, err := npmPlugins.ReadFile("npm/" + name)
+		if err != nil {
+			return err
+		}
+		files = append(files, File{name, 0o644, text})
 	}
 	for _, f := range legal {
 		if f.Name != thirdPartyFile { // the launcher contains none
@@ -234,6 +251,7 @@ func npmPlatformPackage(p Platform) string { return npmScope + "/" + npmPlatform
 // npmPlatform returns the name of a platform in Node.js, such as win32-x64.
 func npmPlatform(p Platform) string { return npmOS(p) + "-" + npmCPU(p) }
 
+// npmOS returns the name that package.json uses for an operating system.
 func npmOS(p Platform) string {
 	if p.OS == "windows" {
 		return "win32"
@@ -241,6 +259,7 @@ func npmOS(p Platform) string {
 	return p.OS
 }
 
+// npmCPU returns the name that package.json uses for an architecture.
 func npmCPU(p Platform) string {
 	if p.Arch == "amd64" {
 		return "x64"

@@ -183,6 +183,7 @@ func (o *Output) sums() (string, error) {
 	return out.String(), nil
 }
 
+// find returns the artefact of a kind for a platform. ok is false if this release has none.
 func (o *Output) find(kind string, p Platform) (Artefact, bool) {
 	for _, a := range o.Artefacts {
 		if a.Kind == kind && a.OS == p.OS && a.Arch == p.Arch {

@@ -25,6 +25,8 @@ type packageFormat struct {
 	folders  []string // the package's own, removed with it
 }
 
+// packageFormats returns the formats of Linux packages. They differ in where distributions
+// expect licences and completions.
 func packageFormats() []packageFormat {
 	return []packageFormat{
 		{
@@ -62,6 +64,8 @@ func writePackages(out *Output, shared []File) error {
 // packageName returns the name of a deb or rpm package.
 func packageName(p Platform, kind string) string { return archiveFolder(p) + "." + kind }
 
+// writePackage writes the package of one platform in one format. All files have the date of
+// the release, so that the same source gives the same bytes.
 func writePackage(out *Output, p Platform, shared []File, format packageFormat) error {
 	program, err := os.ReadFile(out.path(out.binary(p)))
 	if err != nil {

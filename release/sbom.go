@@ -117,6 +117,7 @@ func moduleComponent(m *Module, out *Output) (cdx.Component, error) {
 	return c, nil
 }
 
+// licenseChoices returns SPDX ids as the licences of a component.
 func licenseChoices(ids []string) *cdx.Licenses {
 	var list cdx.Licenses
 	for _, id := range ids {

@@ -21,6 +21,13 @@ import (
 //go:embed wheels/README.md
 var pypiReadme []byte
 
+// mkdocsPlugin is a module that only MkDocs loads, and mkdocsEntry tells MkDocs of it.
+//
+//go:embed wheels/slipway_mkdocs.py
+var mkdocsPlugin []byte
+
+const mkdocsEntry = "[mkdocs.plugins]\nslipway = slipway_mkdocs:SlipwayPlugin\n"
+
 // writeWheels packs each program as a wheel in the folder wheels. Installers put the
 // program into the folder of scripts, so no Python runs when it starts.
 //
@@ -37,7 +44,11 @@ func writeWheels(out *Output, shared []File) error {
 			return err
 		}
 		info := base + ".dist-info/"
-		files := []File{{base + ".data/scripts/" + p.Binary(), 0o755, program}}
+		files := []File{
+			{base + ".data/scripts/" + p.Binary(), 0o755, program},
+			{"slipway_mkdocs.py", 0o644, mkdocsPlugin},
+			{info + "entry_points.txt", 0o644, []byte(mkdocsEntry)},
+		}
 		var legal []string
 		for _, f := range licenses(shared) {
 			files = append(files, File{info + "licenses/" + f.Name, 0o644, f.Data})

@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,12 +19,17 @@ import (
 // show prints a result as clients receive it.
 func show[T any](v T, err error) {
 	if err != nil {
-		fmt.Println("error:", err)
+		fmt.Println("error:", strings.ReplaceAll(err.Error(), "; ", "\n  "))
 		return
 	}
 	encoded, err := mcp.Marshal(v)
 	if err != nil {
 		log.Fatal(err)
+	}
+	if len(encoded) > 100 {
+		var lines bytes.Buffer
+		_ = json.Indent(&lines, encoded, "", "  ")
+		encoded = lines.Bytes()
 	}
 	fmt.Println(string(encoded))
 }
@@ -56,7 +62,9 @@ func Example() {
 	}))
 	// Output:
 	// {"content":[{"type":"text","text":"21 degrees celsius in Lyon"}],"isError":false}
-	// error: invalid arguments for get_weather: ctiy: unknown argument, did you mean "city"? (accepted: city, unit); unit: must be one of "celsius", "fahrenheit" (got "kelvin"); city: required
+	// error: invalid arguments for get_weather: ctiy: unknown argument, did you mean "city"? (accepted: city, unit)
+	//   unit: must be one of "celsius", "fahrenheit" (got "kelvin")
+	//   city: required
 }
 
 // All mistakes are reported at once, each with its place.
@@ -91,7 +99,20 @@ func ExampleTool() {
 		Arguments: json.RawMessage(`{"city":"Lyon"}`),
 	}))
 	// Output:
-	// {"content":[{"type":"text","text":"Lyon: 21 celsius"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"celsius"},"isError":false}
+	// {
+	//   "content": [
+	//     {
+	//       "type": "text",
+	//       "text": "Lyon: 21 celsius"
+	//     }
+	//   ],
+	//   "structuredContent": {
+	//     "city": "Lyon",
+	//     "temp": 21,
+	//     "unit": "celsius"
+	//   },
+	//   "isError": false
+	// }
 }
 
 // A hand-written schema works with an input of any shape.
@@ -108,7 +129,8 @@ func ExampleSchema() {
 	show(r.CallTool(context.Background(), &mcp.CallToolParams{Name: "send", Arguments: json.RawMessage(`{"how":"fax"}`)}))
 	// Output:
 	// {"content":[{"type":"text","text":"sent by mail"}],"isError":false}
-	// error: invalid arguments for send: how: must be one of "post", "mail" (got "fax"); to: required
+	// error: invalid arguments for send: how: must be one of "post", "mail" (got "fax")
+	//   to: required
 }
 
 func ExampleResource() {
@@ -120,7 +142,16 @@ func ExampleResource() {
 			router.Description("The settings"))))
 	show(r.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "app://config"}))
 	// Output:
-	// {"contents":[{"name":"config","uri":"app://config","mimeType":"application/json","text":"{\"debug\":true}"}]}
+	// {
+	//   "contents": [
+	//     {
+	//       "name": "config",
+	//       "uri": "app://config",
+	//       "mimeType": "application/json",
+	//       "text": "{\"debug\":true}"
+	//     }
+	//   ]
+	// }
 }
 
 func ExampleTemplate() {
@@ -139,7 +170,16 @@ func ExampleTemplate() {
 		Value:       "li",
 	}))
 	// Output:
-	// {"contents":[{"name":"forecast","uri":"weather://S%C3%A3o%20Paulo/forecast?days=3","mimeType":"text/plain","text":"3 days of sun in São Paulo"}]}
+	// {
+	//   "contents": [
+	//     {
+	//       "name": "forecast",
+	//       "uri": "weather://S%C3%A3o%20Paulo/forecast?days=3",
+	//       "mimeType": "text/plain",
+	//       "text": "3 days of sun in São Paulo"
+	//     }
+	//   ]
+	// }
 	// {"completion":{"values":["Lisbon"],"total":1,"hasMore":false}}
 }
 
@@ -148,7 +188,16 @@ func ExampleFolder() {
 	r := must(router.New("x", "1.0.0", router.Folder("docs", "docs:///", files)))
 	show(r.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "docs:///guide/start.md"}))
 	// Output:
-	// {"contents":[{"name":"start.md","uri":"docs:///guide/start.md","mimeType":"text/markdown","text":"# Start"}]}
+	// {
+	//   "contents": [
+	//     {
+	//       "name": "start.md",
+	//       "uri": "docs:///guide/start.md",
+	//       "mimeType": "text/markdown",
+	//       "text": "# Start"
+	//     }
+	//   ]
+	// }
 }
 
 func ExamplePrompt() {
@@ -169,8 +218,27 @@ func ExamplePrompt() {
 		Arguments: map[string]string{"days": "0"},
 	}))
 	// Output:
-	// {"description":"Plan a trip","messages":[{"role":"system","content":{"type":"text","text":"You know all trains."}},{"role":"user","content":{"type":"text","text":"Plan 3 days in Oslo."}}]}
-	// error: invalid arguments for plan_trip: days: must be at least 1 (got 0); city: required
+	// {
+	//   "description": "Plan a trip",
+	//   "messages": [
+	//     {
+	//       "role": "system",
+	//       "content": {
+	//         "type": "text",
+	//         "text": "You know all trains."
+	//       }
+	//     },
+	//     {
+	//       "role": "user",
+	//       "content": {
+	//         "type": "text",
+	//         "text": "Plan 3 days in Oslo."
+	//       }
+	//     }
+	//   ]
+	// }
+	// error: invalid arguments for plan_trip: days: must be at least 1 (got 0)
+	//   city: required
 }
 
 func ExampleApp() {

@@ -37,7 +37,8 @@ func TestMisspeltTags(t *testing.T) {
 		}
 	}
 	type foreign struct {
-		A string `json:"a" yaml:"a" xml:"a" db:"a" env:"A" form:"a" toml:"a" bson:"a" validate:"required" gorm:"column:a" mapstructure:"a" query:"a"`
+		A string `json:"a" yaml:"a" xml:"a" db:"a" env:"A" form:"a"`
+		C string `json:"c" toml:"c" bson:"c" validate:"required" gorm:"column:c" mapstructure:"c" query:"c"`
 		B string `json:"b" jsonschema:"what it is, such as a = b, or nothing"`
 	}
 	if _, err := router.New("x", "1", takes[foreign]()); err != nil {

@@ -68,6 +68,7 @@ func (h *Handler) admin() http.Handler {
 		h.operations.ServeHTTP(w, r)
 	})
 	h.connect.serveConnections(mux)
+	h.broker.serveSessions(mux)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -31,10 +33,9 @@ var _ server.Gate = (*admission)(nil)
 // accessRules are what a [Control] can replace while the server runs. They never
 // change themselves.
 type accessRules struct {
-	auth   *Auth      // nil admits everyone
-	tools  *toolRules // nil without
-	audit  *Audit     // nil without
-	public string     // base URL; "" means the host in the client's request
+	auth   *Auth  // nil admits everyone
+	audit  *Audit // nil without
+	public string // base URL; "" means the host in the client's request
 }
 
 // newAdmission returns the admission with the policy of o. If the policy may change, everything is
@@ -57,11 +58,7 @@ func newAdmission(o *Options) *admission {
 func (o *Options) policy() *accessRules {
 	p := &accessRules{
 		auth:  o.Auth,
-		tools: o.tools,
 		audit: o.Audit,
-	}
-	if p.tools == nil {
-		p.tools = newToolRules(o.Auth)
 	}
 	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
 		p.public = public.String()
@@ -84,6 +81,7 @@ type caller struct {
 	connection   bool    // it holds a connection that carries many requests
 	posted       bool    // the connection's messages come as HTTP requests and are counted as those
 	client       *client // nil without limits
+	admission    *admission
 
 	// State for rechecking a connection; the principal's scopes may change.
 	token     string
@@ -92,13 +90,14 @@ type caller struct {
 	policy    atomic.Pointer[accessRules] // by which the token was last found valid
 }
 
-func newCaller(r *http.Request) *caller {
+func (d *admission) newCaller(r *http.Request) *caller {
 	return &caller{
-		Context: r.Context(),
-		remote:  r.RemoteAddr,
-		host:    r.Host,
-		origin:  r.Header.Get("Origin"),
-		secure:  r.TLS != nil,
+		admission: d,
+		Context:   r.Context(),
+		remote:    r.RemoteAddr,
+		host:      r.Host,
+		origin:    r.Header.Get("Origin"),
+		secure:    r.TLS != nil,
 	}
 }
 
@@ -107,8 +106,11 @@ type callerKey struct{}
 
 // Value implements [context.Context].
 func (c *caller) Value(key any) any {
-	if key == (callerKey{}) {
+	switch key {
+	case callerKey{}:
 		return c
+	case identity.CallerTokenKey{}:
+		return c.token
 	}
 	return c.Context.Value(key)
 }
@@ -128,7 +130,7 @@ func callerOf(ctx context.Context) *caller {
 
 // authenticate is [server.HTTPOptions.Authenticate].
 func (d *admission) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
-	c := newCaller(r)
+	c := d.newCaller(r)
 	p, refused := d.admit(c, r)
 	return d.answer(w, c, p, refused)
 }
@@ -329,29 +331,18 @@ const recheckTime = 3 * time.Second
 
 // Enter implements [server.Gate].
 func (d *admission) Enter(ctx context.Context, op server.Operation) error {
-	if op.Follows {
-		return d.follow(ctx, op)
-	}
 	c := callerOf(ctx)
-	if c == nil { // not over a network
-		return d.deny(nil, op, d.checkToolScopes(mcp.PrincipalFrom(ctx), op))
-	}
-	return d.deny(c, op, d.enter(ctx, c, op))
-}
-
-// deny returns a refusal, which may be nil, as the error for the client.
-func (d *admission) deny(c *caller, op server.Operation, refused *refusal) error {
-	switch {
-	case refused == nil:
+	if c == nil || op.Follows { // not over a network, or the call itself was admitted
 		return nil
-	case c == nil:
-		return mcp.Errorf(mcp.CodeToolDenied, "%s", refused.message)
 	}
-	e := d.wire(c, refused)
-	if refused.kind == kindScope && op.Method == "tools/call" {
-		e.Code = mcp.CodeToolDenied
+	if refused := d.enter(ctx, c, op); refused != nil {
+		e := d.wire(c, refused)
+		if refused.kind == kindScope && op.Method == methodCall {
+			e.Code = mcp.CodeToolDenied
+		}
+		return e
 	}
-	return e
+	return nil
 }
 
 // enter admits a request of a caller: its token may have expired since the connection
@@ -368,55 +359,44 @@ func (d *admission) enter(ctx context.Context, c *caller, op server.Operation) *
 			return refused
 		}
 	}
-	if refused := d.checkToolScopes(c.principal.Load(), op); refused != nil {
-		return refused
-	}
 	if d.limiter != nil && counts(op) {
 		return d.limiter.enter(c.client)
 	}
 	return nil
 }
 
-// checkToolScopes refuses the call of a tool that needs a scope which p, who may be nil, does not
-// have.
-func (d *admission) checkToolScopes(p *mcp.Principal, op server.Operation) *refusal {
-	rules := d.policy.Load()
-	if rules.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
-		return nil
-	}
-	scopes, known := rules.tools.scopes(op.Catalog, op.Name)
-	return rules.auth.checkScopes(p, scopes, known)
-}
-
-// checkScopes refuses a principal that lacks scopes, or any principal if the scopes are
-// not known.
-func (a *Auth) checkScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
-	if known && len(scopes) == 0 {
-		return nil
-	}
-	if known && p != nil && !a.lacks(p, scopes) {
-		return nil
-	}
-	return forbidden("the token lacks a scope that the tool needs", union(a.Scopes, scopes))
-}
-
-// follow refuses the outcome of a call to a token without the scopes of its tool.
-func (d *admission) follow(ctx context.Context, op server.Operation) error {
-	rules := d.policy.Load()
-	if rules.tools == nil || op.Method != "tools/call" {
-		return nil
-	}
-	tool := op.Catalog.Tool(op.Name)
-	if tool == nil {
-		return mcp.UnknownTool(op.Name)
-	}
-	p := mcp.PrincipalFrom(ctx)
+// deniedForScopes returns the denial of a request to a token that lacks scopes, as the error
+// for the client: over HTTP a challenge to get a token that has them. reason is for people.
+func deniedForScopes(ctx context.Context, op server.Operation, reason string, scopes []string) error {
 	c := callerOf(ctx)
-	if c != nil {
-		p = c.principal.Load()
+	if c == nil || c.admission == nil {
+		return mcp.Errorf(mcp.CodeToolDenied, "%s", reason)
 	}
-	scopes, known := rules.tools.scopesOfTool(tool)
-	return d.deny(c, op, rules.auth.checkScopes(p, scopes, known))
+	d := c.admission
+	var required []string
+	if auth := d.policy.Load().auth; auth != nil {
+		required = auth.Scopes
+	}
+	e := d.wire(c, forbidden(missingScope, union(required, scopes)))
+	e.Message = reason
+	if op.Method == methodCall {
+		e.Code = mcp.CodeToolDenied
+	}
+	return e
+}
+
+// missingScope describes a denial in a challenge, which other texts could break.
+const missingScope = "the token lacks a scope that the tool needs"
+
+// union returns the scopes in either list, without changing them.
+func union(scopes, more []string) []string {
+	scopes = slices.Clip(scopes)
+	for _, s := range more {
+		if !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
 }
 
 // recheckIfDue verifies the token of a connection again if the last check was long ago.

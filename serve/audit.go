@@ -15,9 +15,10 @@ import (
 )
 
 // Audit is an audit log in JSON lines: one line for each request that makes the Source do
-// or return something, for each refused request, and for events of upstream servers. It
-// never contains arguments, results or tokens; docs/operations.md lists its contents. It
-// is safe for concurrent use, and several Servers may share one.
+// or return something, for each refused request, and for events of upstream servers and of
+// callers' logins to them. It never contains arguments, results or tokens;
+// docs/reference/operations.md lists its contents. It is safe for concurrent use, and several
+// Servers may share one.
 //
 // Lines are written whole, at most 10 ms after they were created, and when the Audit is
 // closed. If writing fails, up to 1 MiB of lines is kept and retried every second;

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -145,6 +146,22 @@ func (a *Audit) Server(s *AuditServer) {
 	l.text("address", s.Address)
 	l.text("origin", s.Origin)
 	l.text("reason", s.Reason)
+	a.add(append(l.b, '}'))
+}
+
+// connection records an event of the login of a caller to an upstream server. A nil Audit
+// records nothing.
+func (a *Audit) connection(e *identity.Event) {
+	if a == nil {
+		return
+	}
+	l := auditLine{a, a.begin(nil, "connection")}
+	l.text("what", string(e.Kind))
+	l.principal(e.Caller.String())
+	l.text("server", e.Name)
+	l.text("address", auditURI(e.Server))
+	l.text("issuer", auditURI(e.Issuer))
+	l.text("reason", e.Reason)
 	a.add(append(l.b, '}'))
 }
 
@@ -289,14 +306,19 @@ func (l *auditLine) what(ctx context.Context, event string, e *server.Event) {
 	}
 }
 
+// principal adds the name of a caller.
+func (l *auditLine) principal(name string) {
+	if len(name) > maxAuditName {
+		l.hash("principal_hash", []byte(name), sha256.Size)
+	} else {
+		l.text("principal", name)
+	}
+}
+
 // who adds who made the request, and how.
 func (l *auditLine) who(ctx context.Context, e *server.Event) {
 	if p := mcp.PrincipalFrom(ctx); p != nil {
-		if len(p.Name) > maxAuditName {
-			l.hash("principal_hash", []byte(p.Name), sha256.Size)
-		} else {
-			l.text("principal", p.Name)
-		}
+		l.principal(p.Name)
 		if e.Rule != "" { // so that the decision can be repeated with other rules
 			l.list("scopes", p.Scopes)
 			l.list("groups", p.Groups)

@@ -54,12 +54,13 @@ func testTokens(t *testing.T) *serve.Tokens {
 // tools is a Source whose tools report their caller.
 type tools struct{ mcp.Unimplemented }
 
-func (tools) Catalog(context.Context) (*mcp.Catalog, error) {
-	return &mcp.Catalog{
-		Server:    mcp.Implementation{Name: "harbour", Version: "1.2.3", Title: "Harbour"},
-		Tools:     []mcp.Tool{{Name: "look"}, {Name: "sink"}},
-		Resources: []mcp.Resource{{URI: "x://1", Name: "one"}},
-	}, nil
+func (tools) Catalog(context.Context) (*mcp.Catalog, error) { return toolsCatalog, nil }
+
+// toolsCatalog is always the same, as that of a source that does not change is.
+var toolsCatalog = &mcp.Catalog{
+	Server:    mcp.Implementation{Name: "harbour", Version: "1.2.3", Title: "Harbour"},
+	Tools:     []mcp.Tool{{Name: "look"}, {Name: "sink"}},
+	Resources: []mcp.Resource{{URI: "x://1", Name: "one"}},
 }
 
 func (tools) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {

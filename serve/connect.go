@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type connectPage struct {
 	vault     *identity.Vault
 	admission *admission
 	origins   *http.CrossOriginProtection
+	broker    *Broker // nil unless the server signs users in
 }
 
 // serveVault makes the page available, and returns its handler, or nil without a vault.
@@ -34,6 +36,7 @@ func (o *Options) serveVault(d *admission) *connectPage {
 		vault:     o.Vault,
 		admission: d,
 		origins:   http.NewCrossOriginProtection(),
+		broker:    o.Broker,
 	}
 	p.follow()
 	return p
@@ -48,7 +51,31 @@ func (p *connectPage) follow() {
 		Base:     p.admission.policy.Load().public,
 		Verify:   p.verify,
 		Resource: p.resource,
+		Provider: p.broker.providerOf,
+		Observe:  p.observe,
 	})
+}
+
+// observe writes an event of a login to the audit log.
+func (p *connectPage) observe(e *identity.Event) {
+	p.admission.policy.Load().audit.connection(e)
+}
+
+// run reports logins that other processes end, until stop is called. p may be nil.
+func (p *connectPage) run() (stop func()) {
+	if p == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.vault.Follow(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // verify returns the holder of a token.
@@ -225,19 +252,13 @@ type connectView struct {
 }
 
 func (v *connectView) write(w http.ResponseWriter, status int) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, v.page()) // the browser may be gone
+	writePage(w, status, v.page())
 }
 
 // page returns the page.
 func (v *connectView) page() string {
-	heading := html.EscapeString(v.Heading)
 	var b strings.Builder
-	fmt.Fprintf(&b, connectHead, heading, heading)
-	if v.Problem != "" {
-		fmt.Fprintf(&b, "<p role=\"alert\">%s</p>\n", html.EscapeString(v.Problem))
-	}
+	b.WriteString(pageStart(v.Heading, v.Problem))
 	switch t := v.Ticket; {
 	case t == nil:
 	case t.Joined:
@@ -245,28 +266,60 @@ func (v *connectView) page() string {
 	case t.Proved:
 		scopes := cmp.Or(strings.Join(t.Scopes, " "), "as the server decides")
 		b.WriteString("<p>An MCP client that is signed in as you asked for a login to this server. " +
-			"Continue only if it is your client.</p>\n<dl>\n")
-		for _, row := range [][2]string{
+			"Continue only if it is your client.</p>\n" + definitionList([][2]string{
 			{"Server", t.Server},
 			{"Host", t.Host},
 			{"Permissions", scopes},
 			{"You", t.Caller.Subject + " at " + t.Caller.Issuer},
-		} {
-			fmt.Fprintf(&b, "<dt>%s</dt><dd>%s</dd>\n", row[0], html.EscapeString(row[1]))
-		}
-		b.WriteString("</dl>\n" + connectForm("join", "Log in to "+t.Host))
+		}) + connectForm("join", "Log in to "+t.Host))
 	default:
 		b.WriteString("<p>An MCP client asked for a login. Sign in to this gateway first, " +
 			"so that it knows that the client is yours.</p>\n" + connectForm("prove", "Sign in"))
 	}
-	b.WriteString("</main></body></html>\n")
+	b.WriteString(pageEnd)
 	return b.String()
 }
 
 // connectForm returns a form with one button.
 func connectForm(step, button string) string {
-	return `<form method="post"><input type="hidden" name="step" value="` + html.EscapeString(step) + `"><button>` +
-		html.EscapeString(button) + "</button></form>\n"
+	return postForm("step", step, "<button>"+html.EscapeString(button)+"</button>")
+}
+
+// postForm returns a form with a hidden field and buttons in HTML.
+func postForm(field, value, buttons string) string {
+	return `<form method="post"><input type="hidden" name="` + html.EscapeString(field) + `" value="` +
+		html.EscapeString(value) + `">` + buttons + "</form>\n"
+}
+
+// pageStart returns the start of a page.
+func pageStart(heading, problem string) string {
+	heading = html.EscapeString(heading)
+	start := fmt.Sprintf(connectHead, heading, heading)
+	if problem != "" {
+		start += fmt.Sprintf("<p role=\"alert\">%s</p>\n", html.EscapeString(problem))
+	}
+	return start
+}
+
+// definitionList returns rows of a term and what it is.
+func definitionList(rows [][2]string) string {
+	var b strings.Builder
+	b.WriteString("<dl>\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "<dt>%s</dt><dd>%s</dd>\n", html.EscapeString(row[0]), html.EscapeString(row[1]))
+	}
+	b.WriteString("</dl>\n")
+	return b.String()
+}
+
+// pageEnd is the end of a page.
+const pageEnd = "</main></body></html>\n"
+
+// writePage answers with a page.
+func writePage(w http.ResponseWriter, status int, page string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, page) // the browser may be gone
 }
 
 // connectHead is the start of the page; the title comes twice.
@@ -352,20 +405,20 @@ func (p *connectPage) serveConnections(mux *http.ServeMux) {
 			http.Error(w, "no such connection", http.StatusNotFound)
 			return
 		}
-		answer := map[string]any{"ended": ended}
-		if err != nil && ended > 0 { // the logins are gone, but tokens could not be revoked
-			answer["warning"] = err.Error()
-			err = nil
-		}
-		p.reply(w, answer, err)
+		p.reply(w, map[string]any{"ended": ended}, err)
 	})
 }
 
 // reply answers an operator.
 func (p *connectPage) reply(w http.ResponseWriter, document any, err error) {
+	replyOperator(w, p.admission.log, "logins", document, err)
+}
+
+// replyOperator answers an operator with a document. kept is what the store contains.
+func replyOperator(w http.ResponseWriter, log *slog.Logger, kept string, document any, err error) {
 	if err != nil {
-		p.admission.log.Error("connections of callers", "error", err)
-		http.Error(w, "the store of logins cannot be used: see the log", http.StatusInternalServerError)
+		log.Error(kept+" of callers", "error", err)
+		http.Error(w, "the store of "+kept+" cannot be used: see the log", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -60,7 +60,8 @@ type vaultWorld struct {
 	upstreamURL       string
 }
 
-func startVault(t *testing.T, change func(*serve.Options)) *vaultWorld {
+// startVaultServers starts everything but the gateway.
+func startVaultServers(t *testing.T) *vaultWorld {
 	t.Helper()
 	w := &vaultWorld{
 		t:        t,
@@ -76,10 +77,15 @@ func startVault(t *testing.T, change func(*serve.Options)) *vaultWorld {
 	w.server.Start()
 	t.Cleanup(w.server.Close)
 	w.upstreamURL = base + "/mcp"
+	return w
+}
 
-	w.store = identity.OpenStore(filepath.Join(t.TempDir(), "credentials"), &identity.StoreOptions{NoKeychain: true})
-	logins := identity.New(&identity.Options{Store: w.store})
-	w.vault = identity.NewVault(&identity.VaultOptions{
+// source opens the upstream with the logins that callers have in a store.
+func (w *vaultWorld) source(store *identity.Store) (src mcp.Source, vault *identity.Vault) {
+	t := w.t
+	t.Helper()
+	logins := identity.New(&identity.Options{Store: store})
+	vault = identity.NewVault(&identity.VaultOptions{
 		Client: logins,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
@@ -90,34 +96,27 @@ func startVault(t *testing.T, change func(*serve.Options)) *vaultWorld {
 	}
 	resolver := &stax.Resolver{
 		Identity: logins,
-		Vault:    w.vault,
+		Vault:    vault,
 		Shared:   true,
 	}
-	src, err := resolver.Open(t.Context(), stax.Merge(doc), "notes", &stax.OpenOptions{
+	opened, err := resolver.Open(t.Context(), stax.Merge(doc), "notes", &stax.OpenOptions{
 		Live: &client.Options{Name: "notes"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = src.Close() })
+	t.Cleanup(func() { _ = opened.Close() })
+	return opened, vault
+}
 
+func startVault(t *testing.T, change func(*serve.Options)) *vaultWorld {
+	t.Helper()
+	w := startVaultServers(t)
+	w.store = identity.OpenStore(filepath.Join(t.TempDir(), "credentials"), &identity.StoreOptions{NoKeychain: true})
+	var src mcp.Source
+	src, w.vault = w.source(w.store)
 	w.gateway = httptest.NewUnstartedServer(nil)
-	public := "http://" + w.gateway.Listener.Addr().String()
-	jwt, err := serve.NewJWT(&serve.JWTOptions{
-		Issuer:   w.company.Issuer,
-		Audience: []string{public + "/mcp"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := &serve.Options{
-		PublicURL: public,
-		Auth: &serve.Auth{
-			Verifiers:            []serve.Verifier{jwt, testTokens(t)},
-			AuthorizationServers: []string{w.company.Issuer},
-		},
-		Live: serve.Live{Vault: w.vault},
-	}
+	o := w.options("http://"+w.gateway.Listener.Addr().String(), w.vault)
 	if change != nil {
 		change(o)
 	}
@@ -125,6 +124,28 @@ func startVault(t *testing.T, change func(*serve.Options)) *vaultWorld {
 	w.gateway.Start()
 	t.Cleanup(w.gateway.Close)
 	return w
+}
+
+// options returns those of a gateway at a public URL.
+func (w *vaultWorld) options(public string, vault *identity.Vault) *serve.Options {
+	t := w.t
+	t.Helper()
+	jwt, err := serve.NewJWT(&serve.JWTOptions{
+		Issuer:   w.company.Issuer,
+		Audience: []string{public + "/mcp"},
+		Pause:    time.Millisecond, // keys may change during a test
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &serve.Options{
+		PublicURL: public,
+		Auth: &serve.Auth{
+			Verifiers:            []serve.Verifier{jwt, testTokens(t)},
+			AuthorizationServers: []string{w.company.Issuer},
+		},
+		Live: serve.Live{Vault: vault},
+	}
 }
 
 // browser is one whose user is known at both providers.
@@ -265,7 +286,7 @@ func toolsWith(t *testing.T, c *client.Source, want string) []string {
 	}
 }
 
-var addressIn = regexp.MustCompile(`http://[^ "]+/connect/[A-Z2-7]{26}`)
+var addressIn = regexp.MustCompile(`http://[^ "]+/connect/[A-Z2-7]{26}(-[A-Z2-7]{8})?`)
 
 // TestConnectByURL logs in callers whose clients can be asked to open a URL, in both eras.
 func TestConnectByURL(t *testing.T) {
@@ -417,7 +438,7 @@ func TestConnectNeedsAnIssuer(t *testing.T) {
 	if text, failed := callText(t, c, "connect_notes"); !failed || !strings.Contains(text, "token of an issuer") {
 		t.Errorf("connect_notes of a caller in the token list = %q, want an error that names the issuer", text)
 	}
-	if n := w.upstream.Count("code"); n != 0 {
+	if n := w.upstream.Count("authorization_code"); n != 0 {
 		t.Errorf("%d logins, want none", n)
 	}
 }
@@ -464,7 +485,7 @@ func TestConnectionsStayApart(t *testing.T) {
 	if n := w.upstream.Count("reuse"); n != 0 {
 		t.Errorf("%d refresh tokens were used twice", n)
 	}
-	if n := w.upstream.Count("refresh"); n < 4 {
+	if n := w.upstream.Count("refresh_token"); n < 4 {
 		t.Errorf("%d refreshes, want some", n)
 	}
 	// A caller who is not connected sees no tool of the others.
@@ -519,7 +540,7 @@ func TestConnections(t *testing.T) {
 		first.Issuer != w.upstream.Issuer || !slices.Equal(first.Scopes, []string{"notes"}) || first.Expires.IsZero() {
 		t.Errorf("connection = %+v, want that of alice", first)
 	}
-	for _, token := range w.upstream.Tokens() {
+	for _, token := range w.upstream.Secrets() {
 		if strings.Contains(text, token) {
 			t.Error("the list contains a token")
 		}
@@ -534,6 +555,9 @@ func TestConnections(t *testing.T) {
 	}
 	if status, _ := request(http.MethodDelete, "/connections?"+query); status != http.StatusNotFound {
 		t.Errorf("a second DELETE = %d, want 404", status)
+	}
+	if err := w.vault.Close(); err != nil {
+		t.Fatal(err)
 	}
 	if n := w.upstream.Count("revoke"); n == 0 {
 		t.Error("no token was revoked")

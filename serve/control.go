@@ -26,6 +26,7 @@ type Control struct {
 type running struct {
 	// source and admission are what changed options apply to.
 	source    mcp.Source
+	rules     *serverRules
 	admission *admission
 	handler   *Handler     // nil on stdio
 	exposed   bool         // others can reach its address
@@ -79,8 +80,9 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 	if err := o.checkToolScopes(ctx, r.source); err != nil {
 		return nil, err
 	}
-	if was := r.admission.policy.Load(); was.tools != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
-		o.tools = was.tools // which knows the tools that had other names
+	tools := o.rules.tools.Load()
+	if was := r.rules.tools.Load(); was != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
+		tools = was // which knows the tools that had other names
 	}
 	certificate := func() {}
 	if r.tls != nil && o.TLS.Cert != "" {
@@ -91,6 +93,7 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 	return func() {
 		certificate()
 		r.drain.Store(&o.Connections)
+		r.rules.tools.Store(tools)
 		r.admission.policy.Store(o.policy()) // first, so that nothing new is served by the old one
 		if r.handler != nil {
 			r.handler.apply(&o)
@@ -112,7 +115,9 @@ func (h *Handler) apply(o *Options) {
 	h.endpoint.SetAccess(access)
 	h.legacy.SetAccess(access)
 	h.sockets.SetAccess(access)
-	h.surface.Store(o.surface(h.health.source))
+	next := o.surface(h.health.source)
+	next.files = next.files && h.rules.given == nil
+	h.surface.Store(next)
 	for _, n := range h.endpoints {
 		n.apply(o)
 		n.http.SetAccess(access)
@@ -124,7 +129,9 @@ func (h *Handler) apply(o *Options) {
 
 // sameToolScopes reports whether tools need the same scopes by a and by other.
 func (a *Auth) sameToolScopes(other *Auth) bool {
-	return maps.EqualFunc(a.ToolScopes, other.ToolScopes, slices.Equal) && slices.Equal(a.SourceNames, other.SourceNames)
+	same := func(x, y map[string][]string) bool { return maps.EqualFunc(x, y, slices.Equal) }
+	return same(a.ToolScopes, other.ToolScopes) && same(a.Implies, other.Implies) &&
+		slices.Equal(a.SourceNames, other.SourceNames)
 }
 
 // follow registers a server until forget is called. c may be nil.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/servercard"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
@@ -33,7 +34,7 @@ const maxEndpoints = 64
 
 // Check returns an error for an endpoint that cannot be served.
 func (e *Endpoint) Check() error {
-	if !isWord(e.Name, "._-") || len(e.Name) > maxHolder || e.Name == "server-card" {
+	if !servercard.IsWord(e.Name, "._-") || len(e.Name) > maxHolder || e.Name == "server-card" {
 		return fmt.Errorf("endpoint %q: a name consists of letters, digits and ._-, up to 64", e.Name)
 	}
 	if len(e.Items) == 0 {
@@ -138,7 +139,6 @@ func (n *namedEndpoint) apply(o *Options) {
 			}
 		}
 		own.Auth = &auth
-		own.tools = nil
 	}
 	n.admission.policy.Store(own.policy())
 }
@@ -196,6 +196,7 @@ func (v *JWT) forEndpoint(name string) *JWT {
 		paths:      v.paths,
 		algorithms: v.algorithms,
 		keys:       v.keys,
+		broker:     v.broker,
 	}
 	own.seen.seed = v.seen.seed
 	own.opts.Audience = nil

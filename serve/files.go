@@ -34,6 +34,7 @@ type fileView struct {
 	uses      fileUser // nil means that any file may contain any answer
 	source    mcp.Source
 	admission *admission
+	rules     *serverRules
 	gate      server.Gate      // nil without
 	appTools  *apps.ToolFilter // nil without
 	observer  server.Observer  // nil without
@@ -47,7 +48,7 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	if callerOf(ctx) == nil {
-		ctx = newCaller(r)
+		ctx = v.admission.newCaller(r)
 	}
 	op, tools := v.use(ctx, strings.TrimPrefix(r.URL.Path, "/"))
 	if op.Method == "" || v.hides(op, tools) {
@@ -132,16 +133,16 @@ func (v *fileView) hides(op server.Operation, tools []string) bool {
 	})
 }
 
-// enter calls the gate, after checking the scopes of all tools that a file belongs to.
+// enter calls the gate, after asking the rules about all tools that a file belongs to.
 func (v *fileView) enter(ctx context.Context, op server.Operation, tools []string) error {
 	for _, tool := range tools {
 		call := server.Operation{
-			Method:  "tools/call",
-			Name:    tool,
-			Catalog: op.Catalog,
+			Method:    methodCall,
+			Name:      tool,
+			Catalog:   op.Catalog,
+			Transport: transportFiles,
 		}
-		c := callerOf(ctx)
-		if err := v.admission.deny(c, call, v.admission.checkToolScopes(c.principal.Load(), call)); err != nil {
+		if err := v.rules.Enter(ctx, call); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/identity/broker"
 	"github.com/slipway-mcp/slipway/internal/clientaddr"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -29,8 +30,9 @@ type Handler struct {
 	// server answers the messages of all surfaces, so that they share sessions, limits and
 	// metrics.
 	server *mcpserver.Server
-	// admission authenticates the requests of all surfaces.
+	// admission authenticates the requests of all surfaces, and rules decide about them.
 	admission *admission
+	rules     *serverRules
 	endpoint  *mcpserver.HTTPHandler
 	sockets   *ws.Handler                  // nil if disabled for good
 	legacy    *mcpserver.SSEHandler        // HTTP+SSE; nil if disabled for good
@@ -38,6 +40,7 @@ type Handler struct {
 	view      atomic.Pointer[http.Handler] // handles all other paths
 	landing   http.Handler                 // describes the server to people
 	metrics   http.Handler                 // nil if disabled for good
+	counters  *metrics                     // the same
 	// operations are the metrics for operators, at Features.AdminAddr.
 	operations http.Handler
 	health     health
@@ -45,6 +48,7 @@ type Handler struct {
 	endpoints  map[string]*namedEndpoint // by path
 	hop        *hop                      // nil unless the server is a replica
 	connect    *connectPage              // nil without a vault
+	broker     *Broker                   // nil unless the server signs users in
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -101,6 +105,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	d := newAdmission(&o)
 	h := &Handler{
 		admission: d,
+		rules:     o.rules,
 		proxies:   o.TrustedProxies,
 		health: health{
 			source:  src,
@@ -110,6 +115,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	o.acceptPublicHost()
 	m := o.observe(d)
+	h.counters = m
 	h.endpoints = o.newEndpoints(src, d)
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
@@ -125,6 +131,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.hop = o.startHop(h)
 	h.health.cluster = h.hop.health
 	h.connect = o.serveVault(d)
+	h.broker = o.serveBroker(h)
 	o.StateKeys.follow(h.server)
 	h.endpoint = h.server.HTTPHandler(&o.HTTP)
 	h.sockets = o.sockets(h.server, d)
@@ -144,6 +151,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 			files:     v.FileHandler(),
 			source:    src,
 			admission: d,
+			rules:     o.rules,
 			gate:      o.Server.Gate,
 			appTools:  o.appTools,
 			observer:  o.Server.Observer,
@@ -191,8 +199,13 @@ func (o *Options) observe(d *admission) *metrics {
 
 // Drain makes /readyz and /healthz answer 503 from now on, so that no more traffic is
 // routed here. Requests are still served, but each answer closes its connection, so that
-// clients and proxies with kept-alive connections go elsewhere before the listener closes.
-func (h *Handler) Drain() { h.health.draining.Store(true) }
+// clients and proxies with kept-alive connections go elsewhere before the listener closes. The
+// other replicas of a cluster forward no more requests to this one; wait 250 milliseconds before
+// Shutdown, so that all have noticed.
+func (h *Handler) Drain() {
+	h.health.draining.Store(true)
+	h.hop.retire()
+}
 
 // Shutdown closes the WebSockets and the open event streams, cancels the tasks, and waits
 // for the requests in flight. If ctx ends first, it cancels them and returns ctx's error.
@@ -255,6 +268,10 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.connect != nil && strings.HasPrefix(r.URL.Path, identity.ConnectPath):
 		h.endpoint.Protect(h.connect).ServeHTTP(w, r)
+	case h.broker != nil && strings.HasPrefix(r.URL.Path, broker.Prefix):
+		h.endpoint.Protect(h.broker).ServeHTTP(w, r)
+	case h.broker != nil && isServerMetadata(r.URL.Path):
+		h.broker.metadata(w, r)
 	case r.URL.Path == WebSocketPath && s.webSocket:
 		h.sockets.ServeHTTP(w, r)
 	case s.legacy && (r.URL.Path == LegacySSEPath || r.URL.Path == LegacyMessagePath):

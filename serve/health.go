@@ -29,7 +29,7 @@ const (
 	StatusOK          = "ok"
 	StatusDraining    = "draining"    // shutting down, finishing requests in flight
 	StatusUnavailable = "unavailable" // the source cannot return its catalog
-	StatusStarting    = "starting"    // no server of the source has started yet
+	StatusStarting    = "starting"    // no server of the source has started, or its site is being built
 )
 
 // Health is the JSON that /healthz returns. Fields may be added.

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -33,6 +35,8 @@ type hop struct {
 	probes  probes
 	stop    context.CancelFunc
 	running sync.WaitGroup
+	// retiring is set once the others learn that this replica leaves.
+	retiring atomic.Bool
 	// outcomes count the forwarded requests, see hopOutcomes.
 	outcomes [len(hopOutcomes)]atomic.Int64
 }
@@ -102,6 +106,32 @@ func (p *hop) run() {
 	p.log.Info("serving other replicas", "address", p.replica.Addr(), "replica", p.replica.ID())
 }
 
+// noticeRetirement is how long other replicas may still forward requests to one that retires.
+const noticeRetirement = 250 * time.Millisecond
+
+// retire makes the others forward no more requests to this replica.
+func (p *hop) retire() {
+	if p == nil || p.retiring.Swap(true) {
+		return
+	}
+	p.running.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := p.replica.Retire(ctx); err != nil {
+			p.log.Warn("the other replicas were not told that this one is about to leave", "error", err)
+		}
+	})
+}
+
+// drainDelay returns how long requests are accepted after retire: at least until the others have
+// noticed.
+func (p *hop) drainDelay(delay time.Duration) time.Duration {
+	if p == nil || len(p.replica.Peers()) == 0 {
+		return delay
+	}
+	return max(delay, noticeRetirement)
+}
+
 // close stops serving other replicas. Requests in flight have finished by then.
 func (p *hop) close() {
 	if p == nil {
@@ -149,17 +179,22 @@ func removeHopHeaders(h http.Header) {
 }
 
 // passOn forwards a request that another replica has to serve, and reports whether it did.
-// A request whose owner has left is served here: its session or task is unknown, so the
-// client gets 404 and starts over.
+// A request whose owner has left, or is about to, is served here: its session or task is unknown,
+// so the client gets 404 and starts over.
 func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) bool {
-	if h.hop == nil || r.Context().Value(hopped{}) != nil || !strings.HasPrefix(r.URL.Path, EndpointPath) {
+	if h.hop == nil || r.Context().Value(hopped{}) != nil {
 		return false
 	}
-	owner := h.ownerOf(r)
-	if owner == "" || owner == h.hop.replica.ID() {
-		return false
+	var peer *cluster.Peer
+	switch {
+	case strings.HasPrefix(r.URL.Path, EndpointPath):
+		if owner := h.ownerOf(r); owner != "" && owner != h.hop.replica.ID() {
+			peer = h.hop.replica.Find(r.Context(), owner)
+		}
+	case h.connect != nil && strings.HasPrefix(r.URL.Path, identity.ConnectPath):
+		// The replica that made the address has the call that waits for the login.
+		peer = h.hop.replica.Tagged(identity.ReplicaTag(r.URL))
 	}
-	peer := h.hop.replica.Find(r.Context(), owner)
 	if peer == nil {
 		return false
 	}
@@ -257,8 +292,14 @@ func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer,
 	return outcome
 }
 
-// refuse answers with an error of the protocol.
+// refuse answers with an error of the protocol, or on the page for logins with one for its
+// reader.
 func (p *hop) refuse(w http.ResponseWriter, r *http.Request, status int, code mcp.Code, message string) {
+	if !strings.HasPrefix(r.URL.Path, EndpointPath) {
+		p.handler.connect.fail(w, &identity.TicketError{Text: "The gateway was restarted. " +
+			"Go back to your MCP client and try again to get another address."})
+		return
+	}
 	var body bytes.Buffer
 	body.WriteString(`{"jsonrpc":"2.0",`)
 	if v := r.Header.Get("Mcp-Protocol-Version"); v < mcp.Version20251125.String() {

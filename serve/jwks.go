@@ -44,8 +44,9 @@ func (k *keys) has(id string) bool {
 }
 
 // keySet caches an issuer's keys. They are fetched for the first token, again in the
-// background once they are old, and whenever a token names an unknown key, which is how
-// an issuer rotates its keys.
+// background once they are old, and when a token is signed with an unknown key, which is
+// how an issuer rotates its keys. The requests with such tokens wait for one fetch, which
+// begins at the earliest a pause after the last one.
 type keySet struct {
 	opts   *JWTOptions
 	client *http.Client
@@ -53,8 +54,10 @@ type keySet struct {
 	// state is read without a lock by every request.
 	state atomic.Pointer[fetched]
 
-	// fetching is held by the goroutine that fetches.
+	// fetching is held by the goroutine that fetches, or waits until it may.
 	fetching chan struct{}
+	waiting  atomic.Int64  // requests that wait for a fetch
+	begun    atomic.Uint64 // the fetches that have begun
 	mu       sync.Mutex
 	tried    time.Time // guarded by mu
 	failure  error     // of the last attempt; guarded by mu
@@ -73,6 +76,9 @@ const (
 	maxKeys     = 100
 	minRSABits  = 2048
 )
+
+// maxWaiting is the maximum number of requests that wait for the keys of an issuer.
+const maxWaiting = 256
 
 // newKeySet returns a key set that has not fetched anything. Redirects must stay on the
 // host: the address of the keys decides who can issue tokens.
@@ -119,16 +125,46 @@ func (s *keySet) refresh() {
 
 // due reports whether the last fetch was long enough ago for another one.
 func (s *keySet) due(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tried.IsZero() || now.Sub(s.tried) >= s.opts.Pause
+	wait, _ := s.untilDue(now)
+	return wait <= 0
 }
 
-// with returns the keys, fetching them if the key with that id is missing.
-func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
-	began := time.Now()
-	if k := s.loaded(began); k != nil && k.has(id) {
+// untilDue returns how long it takes until the next fetch may begin, and why the last one
+// failed. An issuer that does not answer is left alone for longer.
+func (s *keySet) untilDue(now time.Time) (time.Duration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := s.opts.Pause
+	if s.failure != nil {
+		pause *= 10
+	}
+	if s.tried.IsZero() {
+		return 0, nil
+	}
+	return pause - now.Sub(s.tried), s.failure
+}
+
+// withID returns keys among which is one with that id, if the issuer has it.
+func (s *keySet) withID(ctx context.Context, id string) (*keys, error) {
+	return s.with(ctx, func(k *keys) bool { return k.has(id) })
+}
+
+// newer returns keys other than the old ones, if the issuer has changed them.
+func (s *keySet) newer(ctx context.Context, old *keys) (*keys, error) {
+	return s.with(ctx, func(k *keys) bool { return k != old })
+}
+
+// with returns keys that suit a token, and fetches them if those at hand do not. Only a
+// fetch that began after the token arrived proves that the issuer does not have its key:
+// one that was under way may have read the keys before they changed.
+func (s *keySet) with(ctx context.Context, suit func(*keys) bool) (*keys, error) {
+	begun := s.begun.Load()
+	if k := s.loaded(time.Now()); k != nil && suit(k) {
 		return k, nil
+	}
+	defer s.waiting.Add(-1)
+	if s.waiting.Add(1) > maxWaiting {
+		return nil, &throttledError{s.opts.Pause}
 	}
 	select {
 	case s.fetching <- struct{}{}:
@@ -136,45 +172,62 @@ func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	k := s.loaded(time.Now()) // another caller may have fetched it in the meantime
-	if k != nil && k.has(id) {
+	// The requests that waited before this one may have fetched the keys.
+	k := s.loaded(time.Now())
+	if k != nil && suit(k) {
 		return k, nil
 	}
-	fetched := s.due(time.Now())
-	if fetched {
-		// The fetch serves all callers, so it continues when this client disconnects.
-		_ = s.fetch(context.WithoutCancel(ctx)) // the error is kept as failure
+	if s.begun.Load() == begun {
+		if err := s.fetchWhenDue(ctx); err != nil {
+			return nil, err
+		}
 		k = s.loaded(time.Now())
 	}
-	s.mu.Lock()
-	failure := s.failure
-	tried := s.tried
-	s.mu.Unlock()
+	_, failure := s.untilDue(time.Now())
 	switch {
-	case k != nil && k.has(id):
+	case k != nil && suit(k):
 		return k, nil
 	case failure != nil:
 		return nil, failure // the key may exist but could not be fetched
-	case k != nil && !fetched && !tried.After(began):
-		return nil, &throttledError{s.opts.Pause - began.Sub(tried)} // the key may be new
 	case k == nil:
 		return nil, errors.New("the keys of the issuer are not available")
 	}
 	return nil, invalid("signed with a key that the issuer does not have")
 }
 
-// throttledError means that a token names an unknown key, and that it is too early to
-// fetch the keys again.
+// fetchWhenDue fetches the keys after what remains of the pause. After a failure it does not
+// wait, and returns the failure instead. The caller holds fetching, so that others wait with it.
+func (s *keySet) fetchWhenDue(ctx context.Context) error {
+	if wait, failure := s.untilDue(time.Now()); wait > 0 {
+		if failure != nil {
+			return failure
+		}
+		pause := time.NewTimer(wait)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	// The fetch serves all callers, so it continues when this client disconnects.
+	_ = s.fetch(context.WithoutCancel(ctx)) // the error is kept as failure
+	return nil
+}
+
+// throttledError means that a token is signed with an unknown key, and that too many requests
+// wait for the keys already.
 type throttledError struct{ after time.Duration }
 
 func (e *throttledError) Error() string {
-	return "the key is unknown, and the keys were fetched less than the pause ago"
+	return "the key is unknown, and too many requests wait for the keys of the issuer"
 }
 
 // fetch fetches the keys once. The caller holds fetching.
 func (s *keySet) fetch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
+	s.begun.Add(1)
 	k, err := s.get(ctx)
 	now := time.Now()
 	s.mu.Lock()
@@ -193,6 +246,13 @@ func (s *keySet) fetch(ctx context.Context) error {
 
 // get downloads the keys, and remembers their address once that has worked.
 func (s *keySet) get(ctx context.Context) (*keys, error) {
+	if s.opts.Keys != nil {
+		text, err := s.opts.Keys(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return parseKeys(text)
+	}
 	address := s.jwksURL
 	if address == "" {
 		var err error

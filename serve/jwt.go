@@ -16,6 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/slipway-mcp/slipway/identity/broker"
 	"github.com/slipway-mcp/slipway/internal/base64url"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -33,6 +34,8 @@ type JWTOptions struct {
 	// metadata (RFC 8414, or OpenID Connect Discovery). It must be https, except for
 	// loopback addresses.
 	JWKSURL string
+	// Keys, if not nil, returns the keys as a JWK set, and nothing is fetched.
+	Keys func(ctx context.Context) ([]byte, error)
 	// Algorithms are the accepted signature algorithms; nil means EdDSA and all of ES, PS
 	// and RS. Others, such as none and those with a shared secret, are not supported.
 	Algorithms []string
@@ -48,7 +51,8 @@ type JWTOptions struct {
 	// minutes. Until that succeeds, they stay in use up to the age Stale; 0 means 24 hours.
 	Refresh, Stale time.Duration
 	// Pause is the minimum time between two fetches, however many tokens with unknown keys
-	// arrive; 0 means 10 seconds.
+	// arrive, and ten times that after a failed one; 0 means 1 second. Up to 256 requests
+	// with such tokens wait for the fetch, more are asked to come back.
 	Pause time.Duration
 	// Timeout bounds a fetch; 0 means 5 seconds.
 	Timeout time.Duration
@@ -67,6 +71,8 @@ type JWT struct {
 	algorithms []jose.SignatureAlgorithm
 	keys       *keySet
 	seen       verified
+	// broker, if not nil, issues the tokens.
+	broker *broker.Broker
 }
 
 var _ Verifier = (*JWT)(nil)
@@ -115,7 +121,7 @@ func NewJWT(opts *JWTOptions) (*JWT, error) {
 	o.Leeway = cmp.Or(max(o.Leeway, 0), 30*time.Second)
 	o.Refresh = cmp.Or(max(o.Refresh, 0), 15*time.Minute)
 	o.Stale = cmp.Or(max(o.Stale, 0), 24*time.Hour)
-	o.Pause = cmp.Or(max(o.Pause, 0), 10*time.Second)
+	o.Pause = cmp.Or(max(o.Pause, 0), time.Second)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
 	v.keys = newKeySet(o)
 	v.seen.seed = maphash.MakeSeed()
@@ -135,7 +141,10 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	now := time.Now()
 	keys := v.keys.loaded(now)
 	if keys != nil {
-		if p := v.seen.get(token, keys, now); p != nil {
+		if p, session := v.seen.get(token, keys, now); p != nil {
+			if err := v.checkSession(session); err != nil {
+				return nil, err
+			}
 			return p, nil
 		}
 	}
@@ -159,13 +168,21 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	}
 	// A token is verified against one version of the keys, even while new ones arrive.
 	if keys == nil || !keys.has(header.KeyID) {
-		if keys, err = v.keys.with(ctx, header.KeyID); err != nil {
+		if keys, err = v.keys.withID(ctx, header.KeyID); err != nil {
 			return nil, err
 		}
 	}
 	var c claims
 	var all map[string]json.RawMessage
-	if err := checkSignature(parsed, keys.candidates(header), &c, &all); err != nil {
+	err = checkSignature(parsed, keys.candidates(header), &c, &all)
+	if err != nil && header.KeyID == "" {
+		// The token does not name its key, so only its signature shows that the key is new.
+		if keys, err = v.keys.newer(ctx, keys); err != nil {
+			return nil, err
+		}
+		err = checkSignature(parsed, keys.candidates(header), &c, &all)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := v.checkClaims(&c, now); err != nil {
@@ -178,8 +195,23 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	if err := v.paths.apply(p, all); err != nil {
 		return nil, err
 	}
-	v.seen.add(token, keys, p, c.Expiry.Time())
+	if err := v.checkSession(c.Session); err != nil {
+		return nil, err
+	}
+	v.seen.add(token, keys, p, c.Session, c.Expiry.Time())
 	return p, nil
+}
+
+// checkSession returns an error if the session of a token of a broker has ended.
+func (v *JWT) checkSession(id string) error {
+	if v.broker == nil {
+		return nil
+	}
+	active, err := v.broker.Active(id)
+	if err == nil && !active {
+		return invalid("its session has ended")
+	}
+	return err
 }
 
 // isCanonical reports whether each part of a token is the canonical encoding of its bytes
@@ -295,6 +327,10 @@ type claims struct {
 	Events          json.RawMessage `json:"events"`  // of logout tokens, RFC 8417
 	Typ             json.RawMessage `json:"typ"`     // Keycloak: Bearer, ID, Refresh
 	TokenUse        json.RawMessage `json:"token_use"`
+
+	// Session and Provider are used in the tokens of a broker alone.
+	Session  string `json:"sid"`
+	Provider string `json:"idp"`
 }
 
 // maxName bounds the name of a principal, which is stored with sessions.
@@ -310,13 +346,21 @@ func (v *JWT) principal(c *claims) (*mcp.Principal, error) {
 	if holder == "" || len(c.Issuer)+len(holder) >= maxName || len(client) >= maxName {
 		return nil, invalid("no sub, or one that is too long")
 	}
+	issuer := c.Issuer
+	if v.broker != nil {
+		// The caller is the same as with a token of the provider itself.
+		if issuer = c.Provider; issuer != v.broker.Provider().Issuer() {
+			return nil, invalid("its user signed in at another identity provider")
+		}
+	}
 	return &mcp.Principal{
-		Name:    c.Issuer + "#" + holder,
-		Issuer:  c.Issuer,
-		Subject: holder,
-		Client:  client,
-		Scopes:  append(scopesIn(c.Scope), scopesIn(c.Scp)...),
-		Expires: c.Expiry.Time(),
+		Name:     issuer + "#" + holder,
+		Issuer:   issuer,
+		Subject:  holder,
+		Client:   client,
+		Audience: c.Audience,
+		Scopes:   append(scopesIn(c.Scope), scopesIn(c.Scp)...),
+		Expires:  c.Expiry.Time(),
 	}, nil
 }
 
@@ -352,6 +396,7 @@ type remembered struct {
 	// token is compared in full, because hashes can collide.
 	token     string
 	principal *mcp.Principal
+	session   string // of a broker
 	until     time.Time
 }
 
@@ -359,22 +404,22 @@ const maxVerified = 10_000
 
 // get returns the principal of a token that was verified with the same keys and has not
 // expired, or nil.
-func (v *verified) get(token string, k *keys, now time.Time) *mcp.Principal {
+func (v *verified) get(token string, k *keys, now time.Time) (p *mcp.Principal, session string) {
 	id := maphash.String(v.seed, token)
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.keys != k {
-		return nil
+		return nil, ""
 	}
 	if r, ok := v.byID[id]; ok && r.token == token && now.Before(r.until) {
-		return r.principal
+		return r.principal, r.session
 	}
-	return nil
+	return nil, ""
 }
 
 // add stores a token that is valid until a time. The clone keeps the request's header from
 // staying in memory.
-func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time) {
+func (v *verified) add(token string, k *keys, p *mcp.Principal, session string, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != k || v.byID == nil {
@@ -384,7 +429,7 @@ func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time)
 	if len(v.byID) >= maxVerified {
 		v.forget(time.Now())
 	}
-	v.byID[maphash.String(v.seed, token)] = remembered{strings.Clone(token), p, until}
+	v.byID[maphash.String(v.seed, token)] = remembered{strings.Clone(token), p, session, until}
 }
 
 // forget makes room: it drops expired tokens or, if there are none, a tenth of all

@@ -290,9 +290,6 @@ func TestJWTScopesAndNames(t *testing.T) {
 	}
 }
 
-// errLater is any error for a token that may be valid.
-var errLater = errors.New("an error that is not ErrToken")
-
 func TestJWKSRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := ecKey(t, "first"), ecKey(t, "second")
@@ -302,7 +299,7 @@ func TestJWKSRotation(t *testing.T) {
 			t.Helper()
 			_, err := v.Verify(t.Context(),
 				signed(t, jose.ES256, key, goodClaims(claimSet{"exp": time.Now().Add(30 * 24 * time.Hour).Unix()})))
-			if want == errLater && (err == nil || errors.Is(err, serve.ErrToken)) || want != errLater && !errors.Is(err, want) {
+			if !errors.Is(err, want) {
 				t.Errorf("%s: Verify = %v, want %v", when, err, want)
 			}
 		}
@@ -318,15 +315,16 @@ func TestJWKSRotation(t *testing.T) {
 		fetches("at first", 1)
 
 		i.publish(first, second)
-		verify("a new key within the pause", second, errLater)
-		fetches("within the pause", 1)
-		time.Sleep(10 * time.Second)
-		verify("a new key after the pause", second, nil)
-		fetches("after the pause", 2)
-		for range 100 {
-			verify("unknown keys", ecKey(t, "unknown"), errLater)
+		began := time.Now()
+		verify("a new key within the pause", second, nil)
+		fetches("within the pause", 2)
+		if waited := time.Since(began); waited != time.Second {
+			t.Errorf("a new key waited %v, want the pause of 1s", waited)
 		}
-		fetches("unknown keys cost no fetches", 2)
+		verify("a known key", first, nil)
+		if waited := time.Since(began); waited != time.Second {
+			t.Errorf("a known key waited, too: %v", waited)
+		}
 
 		token := signed(t, jose.ES256, first, goodClaims(nil))
 		if _, err := v.Verify(t.Context(), token); err != nil {
@@ -344,6 +342,102 @@ func TestJWKSRotation(t *testing.T) {
 	})
 }
 
+// TestRandomKeysCostOneFetchPerPause sends tokens with keys that the issuer does not have, while
+// it rotates its keys: the tokens cost one fetch a pause, and do not keep the new key out.
+func TestRandomKeysCostOneFetchPerPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, fresh, random := ecKey(t, "old"), ecKey(t, "fresh"), ecKey(t, "")
+		i := newIssuer(old)
+		v := i.verifier(t, nil)
+		long := goodClaims(claimSet{"exp": time.Now().Add(time.Hour).Unix()})
+		token := func(key jose.JSONWebKey) string { return signed(t, jose.ES256, key, long) }
+		if _, err := v.Verify(t.Context(), token(old)); err != nil {
+			t.Fatal(err)
+		}
+		const seconds, each = 10, 40
+		var attackers sync.WaitGroup
+		for range seconds {
+			for range each {
+				random.KeyID = rand.Text()
+				forged := token(random)
+				attackers.Go(func() {
+					if _, err := v.Verify(t.Context(), forged); !errors.Is(err, serve.ErrToken) {
+						t.Errorf("a random key: %v, want ErrToken", err)
+					}
+				})
+			}
+			time.Sleep(time.Second)
+		}
+		i.publish(old, fresh)
+		if _, err := v.Verify(t.Context(), token(fresh)); err != nil {
+			t.Errorf("a new key among random ones: %v", err)
+		}
+		attackers.Wait()
+		// The first fetch, one a second, and the last one of those that still waited.
+		if n := i.fetched("/keys"); n < 2 || n > seconds+2 {
+			t.Errorf("%d random keys cost %d fetches in %d seconds, want one a second", seconds*each, n, seconds)
+		}
+
+		// More tokens than may wait are asked to come back, and tokens with known keys are not.
+		for n := range 300 {
+			random.KeyID = rand.Text()
+			forged := token(random)
+			attackers.Go(func() {
+				_, err := v.Verify(t.Context(), forged)
+				if want := n < 256; err == nil || want != errors.Is(err, serve.ErrToken) {
+					t.Errorf("token %d of 300: %v, want ErrToken: %t", n, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		began := time.Now()
+		if _, err := v.Verify(t.Context(), token(old)); err != nil || time.Since(began) != 0 {
+			t.Errorf("a known key: %v after %v, want at once", err, time.Since(began))
+		}
+		attackers.Wait()
+	})
+}
+
+// TestKeyThatChangesDuringAFetch rotates the keys after an issuer has read them for a fetch, and
+// before a token with the new key arrives, which waits for that fetch.
+func TestKeyThatChangesDuringAFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, fresh, random := ecKey(t, "old"), ecKey(t, "fresh"), ecKey(t, "random")
+		i := newIssuer(old)
+		v := i.verifier(t, nil)
+		i.fail(func(w http.ResponseWriter, _ *http.Request) bool {
+			i.fail(nil)
+			_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{old.Public()}})
+			time.Sleep(2 * time.Second)
+			return true
+		})
+		go func() { _, _ = v.Verify(t.Context(), signed(t, jose.ES256, random, goodClaims(nil))) }()
+		synctest.Wait()
+		i.publish(fresh)
+		if _, err := v.Verify(t.Context(), signed(t, jose.ES256, fresh, goodClaims(nil))); err != nil {
+			t.Errorf("a new key during a fetch: %v", err)
+		}
+	})
+}
+
+// TestRotationWithoutKeyIDs rotates the keys of an issuer that does not name them.
+func TestRotationWithoutKeyIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := ecKey(t, ""), ecKey(t, "")
+		i := newIssuer(first)
+		v := i.verifier(t, nil)
+		for n, key := range []jose.JSONWebKey{first, second} {
+			i.publish(key)
+			if _, err := v.Verify(t.Context(), signed(t, jose.ES256, key, goodClaims(nil))); err != nil {
+				t.Errorf("key %d: %v", n, err)
+			}
+		}
+		if _, err := v.Verify(t.Context(), signed(t, jose.ES256, first, goodClaims(nil))); !errors.Is(err, serve.ErrToken) {
+			t.Errorf("the withdrawn key: %v, want ErrToken", err)
+		}
+	})
+}
+
 func TestJWKSOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := ecKey(t, "key")
@@ -356,11 +450,15 @@ func TestJWKSOutage(t *testing.T) {
 				t.Fatalf("without keys: Verify = %v, want an error that is not ErrToken", err)
 			}
 		}
+		time.Sleep(9 * time.Second)
+		if _, err := v.Verify(t.Context(), token); err == nil {
+			t.Error("without keys: Verify succeeded")
+		}
 		if n := i.fetched("/keys"); n != 1 {
-			t.Errorf("%d fetches, want 1 within the pause", n)
+			t.Errorf("%d fetches, want 1 within ten pauses after a failure", n)
 		}
 		i.fail(nil)
-		time.Sleep(10 * time.Second)
+		time.Sleep(time.Second)
 		if _, err := v.Verify(t.Context(), token); err != nil {
 			t.Fatalf("after the outage: %v", err)
 		}

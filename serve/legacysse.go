@@ -31,7 +31,7 @@ func (o *Options) legacySSE(server *mcpserver.Server, d *admission) *mcpserver.S
 // stream opened by a GET. Each message is authenticated and counted when it is posted;
 // the stream's token is rechecked as for any connection.
 func (d *admission) authenticateLegacy(w http.ResponseWriter, r *http.Request) context.Context {
-	c := newCaller(r)
+	c := d.newCaller(r)
 	c.connection = true
 	c.posted = true
 	p, refused := d.admit(c, r)

@@ -48,11 +48,18 @@ type limiter struct {
 	shards [clientShards]clientShard
 	all    atomic.Int64 // requests in flight
 
-	// shared means that other replicas receive what clients use. changed are the clients
+	// shared is set if other replicas receive what clients use. changed are the clients
 	// with usage that they do not know.
-	shared    atomic.Bool
+	shared    atomic.Pointer[limiterSharing]
 	changedMu sync.Mutex
 	changed   []*client
+}
+
+// limiterSharing says when the other replicas must receive what a client has used: urgent is
+// called for tokens beyond slack seconds of the client's rate. Otherwise they wait.
+type limiterSharing struct {
+	slack  float64
+	urgent func()
 }
 
 const clientShards = 16
@@ -190,8 +197,11 @@ func (l *limiter) take(c *client) *refusal {
 	c.at = now
 	if c.tokens >= 1 {
 		c.tokens--
-		if l.shared.Load() {
+		if s := l.shared.Load(); s != nil {
 			l.noteLocked(c)
+			if float64(c.spent) >= s.slack*limits.Rate {
+				s.urgent()
+			}
 		}
 		return nil
 	}

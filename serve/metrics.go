@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -31,6 +32,7 @@ type metrics struct {
 	upstreamOps map[upstreamLabels]*histogram
 	sessions    map[sessionLabels]*histogram
 	refusals    [len(refusalStatus)]int
+	signIns     map[string]int // by event of a broker
 	// known limits the values of labels that clients choose: any further value counts as
 	// "other".
 	known struct{ methods, tools, failures map[string]bool }
@@ -69,6 +71,7 @@ func newMetrics() *metrics {
 		operations:  make(map[operationLabels]*histogram),
 		upstreamOps: make(map[upstreamLabels]*histogram),
 		sessions:    make(map[sessionLabels]*histogram),
+		signIns:     make(map[string]int),
 	}
 	m.known.methods = make(map[string]bool)
 	m.known.tools = make(map[string]bool)
@@ -227,6 +230,12 @@ func (m *metrics) requests(t *exposition) {
 	t.family("mcp_server_refused_total", "counter", "Requests refused before they were processed, by HTTP status.")
 	for i, status := range refusalStatus {
 		t.sample("mcp_server_refused_total", float64(m.refusals[i]), "http_response_status_code", status)
+	}
+	if len(m.signIns) > 0 {
+		t.family("slipway_sign_in_events_total", "counter", "Events of users who sign in at this server, by kind.")
+		for _, what := range slices.Sorted(maps.Keys(m.signIns)) {
+			t.sample("slipway_sign_in_events_total", float64(m.signIns[what]), "event", what)
+		}
 	}
 	t.gauge("mcp_server_requests_in_flight", "Requests being served.", float64(m.inFlight))
 }

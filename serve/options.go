@@ -64,9 +64,8 @@ type Options struct {
 	// Reporting records and reports what the server does.
 	Reporting
 
-	tools    *toolRules       // of Auth, once they have been checked
 	appTools *apps.ToolFilter // set by HideAppTools
-	policed  bool             // Policy is part of Server
+	rules    *serverRules     // part of Server, unless it applies no rules
 	quotas   *quotas          // those of the Gate of Server; nil without
 }
 
@@ -108,6 +107,9 @@ type Live struct {
 	// log in is served at /connect/, which requires PublicURL, and verifiers of type [*JWT] for
 	// the issuers of callers.
 	Vault *identity.Vault
+	// Broker, if not nil, makes the server the authorization server of its clients. Its Verifier
+	// must be one of Auth.Verifiers, and PublicURL its own.
+	Broker *Broker
 }
 
 // Features selects what is served next to the endpoint. The zero value serves all but the
@@ -211,11 +213,16 @@ func (o *Options) withDefaults() Options {
 		d.quotas = q
 		d.Server.Gate = joinGates(q, d.Server.Gate)
 	}
-	if d.Policy != nil && !d.policed {
-		d.policed = true
-		d.NoFiles = true
-		d.Server.View = viewsOf(d.Server.View, d.Policy.view)
-		d.Server.Gate = joinGates(d.Policy, d.Server.Gate)
+	if d.rules == nil {
+		d.rules = &serverRules{given: d.Policy}
+		d.rules.tools.Store(newToolScopes(d.Auth))
+		d.NoFiles = d.NoFiles || d.Policy != nil
+		if d.Policy != nil || d.Control != nil || d.rules.tools.Load() != nil {
+			d.Server.Gate = joinGates(d.rules, d.Server.Gate)
+		}
+		if d.Policy != nil {
+			d.Server.View = viewsOf(d.Server.View, d.rules.view)
+		}
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)

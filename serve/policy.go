@@ -25,6 +25,10 @@ type Policy struct {
 	// hides means that what is denied does not exist for the caller, as the items of other
 	// endpoints.
 	hides bool
+	// unrestricted means that the server has no policy, only tool scopes.
+	unrestricted bool
+	// opts are those that the engine has.
+	opts policy.EngineOptions
 }
 
 // PolicyOptions configure a [Policy]. The zero value and nil mean the defaults.
@@ -75,14 +79,23 @@ func NewPolicy(set *policy.Set, opts *PolicyOptions) *Policy {
 	if p.approvals == nil {
 		p.approvals = newApprovals()
 	}
-	p.engine = policy.NewEngine(set, &policy.EngineOptions{
-		Hints:   o.Hints,
-		Servers: o.Servers,
-	})
+	p.opts.Hints = o.Hints
+	p.opts.Servers = o.Servers
+	p.engine = policy.NewEngine(set, &p.opts)
 	if o.Hints == nil {
 		p.noteHints(set)
 	}
 	return p
+}
+
+// with returns the enforcement of other rules about the same, with tool scopes. They do not
+// change.
+func (p *Policy) with(set *policy.Set, tools *toolScopes) *Policy {
+	next := *p
+	next.watch = nil
+	next.opts.ToolScopes = tools.of
+	next.engine = policy.NewEngine(set, &next.opts)
+	return &next
 }
 
 // noteHints warns about rules that depend on hints that no lock confirms.
@@ -347,7 +360,8 @@ func (q *query) answer(d policy.Decision, name string, code mcp.Code) error {
 		}
 		return q.hidden(name)
 	}
-	if q.op.Method != "initialize" && q.op.Method != "server/discover" {
+	noted := q.op.Method != "initialize" && q.op.Method != "server/discover"
+	if noted && (d.Effect != policy.Allow || !q.policy.unrestricted) {
 		server.AddNote(q.ctx, server.Note{
 			Rule: d.RuleID(),
 			Item: d.ItemID,
@@ -355,6 +369,9 @@ func (q *query) answer(d policy.Decision, name string, code mcp.Code) error {
 	}
 	if d.Effect == policy.Allow {
 		return nil
+	}
+	if len(d.Scopes) > 0 {
+		return deniedForScopes(q.ctx, q.op, d.Reason(), d.Scopes)
 	}
 	e := &mcp.Error{
 		Code:    code,

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/glob"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -125,16 +126,16 @@ func (q *quotas) applies(quota *Quota, t *mcp.Tool) bool {
 	if len(t.Origins) > 0 {
 		own = t.Origins[0].Name
 	}
-	if !strings.Contains(quota.Pattern, "/") && globMatches(quota.Pattern, own) {
+	if !strings.Contains(quota.Pattern, "/") && glob.Match(quota.Pattern, own) {
 		return true
 	}
 	for i := range t.Origins {
-		if s := t.Origins[i].Source; s != "" && globMatches(quota.Pattern, s+"/"+own) {
+		if s := t.Origins[i].Source; s != "" && glob.Match(quota.Pattern, s+"/"+own) {
 			return true
 		}
 	}
 	for _, s := range q.servers {
-		if globMatches(quota.Pattern, s+"/"+own) {
+		if glob.Match(quota.Pattern, s+"/"+own) {
 			return true
 		}
 	}

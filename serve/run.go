@@ -65,6 +65,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	ln = timeoutListener{ln}
 	live := &running{
 		source:  src,
+		rules:   o.rules,
 		exposed: !onLoopback(ln.Addr()),
 	}
 	live.drain.Store(&o.Connections)
@@ -111,6 +112,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	hs.RegisterOnShutdown(fresh.close)
 	handler.hop.run()
 	defer handler.hop.close()
+	defer handler.connect.run()()
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
@@ -131,6 +133,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	handler.Drain()
 	failure := starting.failure()
 	o.Connections = *live.drain.Load()
+	o.DrainDelay = handler.hop.drainDelay(o.DrainDelay)
 	o.Logger.Info("draining", "delay", o.DrainDelay, "timeout", o.DrainTimeout)
 	if o.DrainDelay > 0 && failure == nil { // no traffic is routed to a server that was never ready
 		select {
@@ -191,17 +194,15 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	d := newAdmission(&o)
 	d.limiter = nil // there is one client, which is trusted
 	o.observe(d)
-	if o.tools != nil && mcp.PrincipalFrom(ctx) == nil {
+	if o.rules.tools.Load() != nil && mcp.PrincipalFrom(ctx) == nil {
 		o.Logger.Warn("stdio has no token: tools with a scope cannot be called")
-	}
-	if o.tools != nil || o.Control != nil {
-		o.Server.Gate = joinGates(d, o.Server.Gate)
 	}
 	server := mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(server)
 	defer o.announce("stdio", server, nil, 0)()
 	live := &running{
 		source:    src,
+		rules:     o.rules,
 		admission: d,
 	}
 	forget, err := o.Control.follow(ctx, live)

@@ -17,8 +17,9 @@ import (
 )
 
 // limitSharing makes limits count for all replicas: each keeps whole buckets and counters, and
-// sends what its clients have used to the others, ten times a second. No request waits for it.
-// A replica that cannot be reached enforces the limits on its own.
+// sends what its clients have used to the others, ten times a second, or at once if a client has
+// used much since. No request waits for it. A replica that cannot be reached enforces the limits
+// on its own.
 type limitSharing struct {
 	self    string
 	limiter *limiter // nil if there is none
@@ -49,6 +50,7 @@ type usageOutbox struct {
 const (
 	usageEvery       = 100 * time.Millisecond
 	usagePause       = 2 * time.Millisecond // at least between urgent messages
+	usageSlack       = 0.2                  // seconds of a rate that all replicas together may keep to themselves
 	usageTimeout     = time.Second
 	maxUsageEntries  = 5_000 // of each kind in a message
 	maxOutbox        = 20_000
@@ -107,13 +109,23 @@ func newLimitSharing(self string, l *limiter, q *quotas, peers func() []usagePee
 		wake:    make(chan struct{}, 1),
 		outbox:  make(map[string]*usageOutbox),
 	}
-	if l != nil {
-		l.shared.Store(true)
-	}
+	s.shareRates(0)
 	if q != nil {
 		q.share(s.signal)
 	}
 	return s
+}
+
+// shareRates makes the limiter call signal when a client's usage cannot wait for the next tick.
+// Until the others know of it, each of them admits as much again, so the more replicas there
+// are, the less one keeps to itself.
+func (s *limitSharing) shareRates(others int) {
+	if s.limiter != nil {
+		s.limiter.shared.Store(&limiterSharing{
+			slack:  usageSlack / float64(others+1),
+			urgent: s.signal,
+		})
+	}
 }
 
 func (s *limitSharing) signal() {
@@ -158,6 +170,7 @@ func (s *limitSharing) flush(ctx context.Context) {
 	var rates map[clientKey]int
 	var quotas map[usageKey]quotaUsage
 	if s.limiter != nil {
+		s.shareRates(len(peers))
 		rates = s.limiter.spent()
 	}
 	if s.quotas != nil {

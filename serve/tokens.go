@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/servercard"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -171,7 +172,7 @@ func parseTokensJSON(text []byte) ([]Token, error) {
 // check returns an error for an invalid token without revealing it.
 func (t *Token) check() error {
 	switch hash, hashed := strings.CutPrefix(t.Token, hashPrefix); {
-	case !isWord(t.Name, "._@-") || len(t.Name) > maxHolder:
+	case !servercard.IsWord(t.Name, "._@-") || len(t.Name) > maxHolder:
 		return errors.New("the name must be of letters, digits and ._@-, up to 64")
 	case hashed && !isHash(hash):
 		return errors.New("sha256: must be followed by 64 hexadecimal digits")

@@ -3,13 +3,14 @@ package serve
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/glob"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -30,131 +31,116 @@ func toolScopeError(format string, args ...any) error {
 }
 
 const (
-	maxToolRules  = 256     // patterns of Auth.ToolScopes
+	maxToolScopes = 256     // patterns of Auth.ToolScopes
 	maxBoundTools = 10_000  // tools bound by a name that may change
 	maxBoundBytes = 4 << 20 // of the identities of bound tools
 )
 
-// toolRules are the scopes that tools need. A rule applies to a tool of a source by its
-// original name there and by the name that a collision gives it. Names given by other
-// layers count as well, and a tool that once had such a name stays bound to it.
-type toolRules struct {
-	// rules are in the order in which they were given.
-	rules []toolRule
-	roots []string // names of the whole Source
+// toolScopes are the patterns of Auth.ToolScopes, as entities that tools are in. A pattern
+// applies to a tool of a source by its original name there and by the name that a collision
+// gives it. Names given by other layers count as well, and a tool that once had such a name
+// stays bound to it.
+type toolScopes struct {
+	patterns []string // sorted
+	auth     *Auth
+	roots    []string // names of the whole Source
 
 	seen  atomic.Pointer[mcp.Catalog] // the last catalog passed to bind
 	mu    sync.RWMutex
-	bound map[string]ruleSet // by identity: rules for names that may change
-	bytes int                // of the keys of bound
-	full  bool               // a tool could not be stored
+	bound map[string]patternSet // by identity: patterns for names that may change
+	bytes int                   // of the keys of bound
+	full  bool                  // a tool could not be stored
+	// changes counts the changes of bound and full: what has been decided about tools before
+	// one may be wrong.
+	changes atomic.Uint64
 
-	unproven atomic.Bool // the rules can only be checked once the Source is open
+	unproven atomic.Bool // the patterns can only be checked once the Source is open
 }
 
-// toolRule is a pattern with the scopes that its tools need.
-type toolRule struct {
-	// pattern matches names of tools, and scopes are what a caller of them needs.
-	pattern string
-	scopes  []string
+// patternSet is a set of indexes of patterns.
+type patternSet [maxToolScopes / 64]uint64
+
+func (s *patternSet) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *patternSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+
+// with returns the indexes in either set.
+func (s patternSet) with(other patternSet) patternSet {
+	s.merge(other)
+	return s
 }
 
-// ruleSet is a set of indexes of rules.
-type ruleSet [maxToolRules / 64]uint64
-
-func (s *ruleSet) add(i int)      { s[i/64] |= 1 << (i % 64) }
-func (s *ruleSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
-
-func (s *ruleSet) merge(other ruleSet) {
+func (s *patternSet) merge(other patternSet) {
 	for i := range s {
 		s[i] |= other[i]
 	}
 }
 
-// newToolRules returns the rules of a, or nil if there are none.
-func newToolRules(a *Auth) *toolRules {
+// newToolScopes returns the patterns of a, or nil if there are none.
+func newToolScopes(a *Auth) *toolScopes {
 	if a == nil || len(a.ToolScopes) == 0 {
 		return nil
 	}
-	t := &toolRules{
-		roots: a.SourceNames,
-		bound: make(map[string]ruleSet),
+	return &toolScopes{
+		patterns: slices.Sorted(maps.Keys(a.ToolScopes)),
+		auth:     a,
+		roots:    a.SourceNames,
+		bound:    make(map[string]patternSet),
 	}
-	for _, pattern := range slices.Sorted(maps.Keys(a.ToolScopes)) {
-		t.rules = append(t.rules, toolRule{pattern, a.ToolScopes[pattern]})
-	}
-	return t
 }
 
-// scopes returns the scopes that a tool needs in addition to Auth.Scopes. If they cannot
-// be determined, known is false and the tool must be refused.
-func (t *toolRules) scopes(cat *mcp.Catalog, name string) (scopes []string, known bool) {
-	if t == nil || cat == nil {
-		return nil, true
+// rules returns rules with one more for each pattern. Scopes that cannot be part of a rule
+// forbid everything; [Run] and the like have returned them as an error.
+func (t *toolScopes) rules(base *policy.Set) *policy.Set {
+	joined, err := base.WithToolScopes(t.auth.ToolScopes, t.auth.Implies)
+	if err == nil && len(t.patterns) <= maxToolScopes {
+		return joined
 	}
-	if t.seen.Load() != cat {
-		t.bind(cat)
+	none, err := policy.Parse("invalid tool scopes", nil)
+	if err != nil {
+		panic(err) // no rules are valid
 	}
-	tool := cat.Tool(name)
-	if tool == nil {
-		return nil, true // there is nothing to call, or the request is for the list
-	}
-	if t.prove(cat) != nil {
-		return nil, false // and the server stops
-	}
-	return t.scopesOfTool(tool)
+	return none
 }
 
-// scopesOfTool is scopes for a tool of any catalog.
-func (t *toolRules) scopesOfTool(tool *mcp.Tool) (scopes []string, known bool) {
+// of returns the patterns that a tool of any catalog is in.
+func (t *toolScopes) of(tool *mcp.Tool) []string {
 	matched := t.fixed(tool)
 	was, known := t.remembered(tool)
+	if !known {
+		return []string{policy.UnknownToolScope}
+	}
 	matched.merge(was)
-	return t.scopesOf(matched), known
+	in := []string{} // nil would mean the original name
+	for i, pattern := range t.patterns[:min(len(t.patterns), maxToolScopes)] {
+		if matched.has(i) {
+			in = append(in, pattern)
+		}
+	}
+	return in
 }
 
-// remembered returns the rules for changeable names that a tool has or had. known is
+// remembered returns the patterns for changeable names that a tool has or had. known is
 // false if there was no room to store them.
-func (t *toolRules) remembered(tool *mcp.Tool) (was ruleSet, known bool) {
+func (t *toolScopes) remembered(tool *mcp.Tool) (was patternSet, known bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(t.bound) == 0 {
-		return ruleSet{}, true
+	if len(t.bound) == 0 && !t.full {
+		return patternSet{}, true
 	}
 	was, ok := t.bound[toolIdentity(tool)]
 	return was, ok || !t.full || !t.renamed(tool)
 }
 
-// scopesOf returns the scopes of all matching rules together. With a single rule it
-// allocates nothing.
-func (t *toolRules) scopesOf(matched ruleSet) []string {
-	var scopes []string
-	for i := range t.rules {
-		switch {
-		case !matched.has(i):
-		case scopes == nil:
-			scopes = t.rules[i].scopes
-		default:
-			scopes = union(scopes, t.rules[i].scopes)
-		}
+// see binds the tools of a catalog that has not been seen yet.
+func (t *toolScopes) see(cat *mcp.Catalog) {
+	if t.seen.Load() != cat {
+		t.bind(cat)
 	}
-	return scopes
 }
 
-// union returns the scopes in either list, without changing them.
-func union(scopes, more []string) []string {
-	scopes = slices.Clip(scopes)
-	for _, s := range more {
-		if !slices.Contains(scopes, s) {
-			scopes = append(scopes, s)
-		}
-	}
-	return scopes
-}
-
-// bind stores which rules apply to the tools of a catalog by names that may be missing
+// bind stores which patterns apply to the tools of a catalog by names that may be missing
 // from a later catalog.
-func (t *toolRules) bind(cat *mcp.Catalog) {
+func (t *toolScopes) bind(cat *mcp.Catalog) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range cat.Tools {
@@ -166,22 +152,27 @@ func (t *toolRules) bind(cat *mcp.Catalog) {
 		id := toolIdentity(tool)
 		was, known := t.bound[id]
 		switch {
+		case known && was == was.with(matched):
+			continue
 		case known:
 		case len(t.bound) >= maxBoundTools || t.bytes+len(id) > maxBoundBytes:
-			t.full = true
+			if !t.full {
+				t.full = true
+				t.changes.Add(1)
+			}
 			continue
 		default:
 			t.bytes += len(id)
 		}
-		was.merge(matched)
-		t.bound[id] = was
+		t.bound[id] = was.with(matched)
+		t.changes.Add(1)
 	}
 	t.seen.Store(cat)
 }
 
 // renamed reports whether a tool is shown under a name that is neither its original one
 // nor the one that a collision gives it.
-func (t *toolRules) renamed(tool *mcp.Tool) bool {
+func (t *toolScopes) renamed(tool *mcp.Tool) bool {
 	if len(tool.Origins) == 0 {
 		return false
 	}
@@ -209,8 +200,8 @@ func toolIdentity(tool *mcp.Tool) string {
 	return id.String()
 }
 
-// fixed returns the rules for the names of a tool that do not change.
-func (t *toolRules) fixed(tool *mcp.Tool) (matched ruleSet) {
+// fixed returns the patterns for the names of a tool that do not change.
+func (t *toolScopes) fixed(tool *mcp.Tool) (matched patternSet) {
 	if len(tool.Origins) == 0 {
 		t.addMatches(&matched, tool, tool.Name)
 		return matched
@@ -219,8 +210,8 @@ func (t *toolRules) fixed(tool *mcp.Tool) (matched ruleSet) {
 	return matched
 }
 
-// given returns the rules for all names of a tool, including those that may change.
-func (t *toolRules) given(tool *mcp.Tool) (matched ruleSet) {
+// given returns the patterns for all names of a tool, including those that may change.
+func (t *toolScopes) given(tool *mcp.Tool) (matched patternSet) {
 	t.addMatches(&matched, tool, tool.Name)
 	for i := range tool.Origins {
 		t.addOrigin(&matched, tool, &tool.Origins[i])
@@ -228,92 +219,41 @@ func (t *toolRules) given(tool *mcp.Tool) (matched ruleSet) {
 	return matched
 }
 
-// addOrigin adds the rules for the names of a tool in one of its sources.
-func (t *toolRules) addOrigin(matched *ruleSet, tool *mcp.Tool, o *mcp.Origin) {
+// addOrigin adds the patterns for the names of a tool in one of its sources.
+func (t *toolScopes) addOrigin(matched *patternSet, tool *mcp.Tool, o *mcp.Origin) {
 	t.addMatches(matched, tool, o.Name)
 	if o.Prefixed != "" {
 		t.addMatches(matched, tool, o.Prefixed)
 	}
 }
 
-// addMatches adds the rules that match one name of a tool.
-func (t *toolRules) addMatches(matched *ruleSet, tool *mcp.Tool, name string) {
-	for i := range t.rules {
-		if t.matches(t.rules[i].pattern, tool, name) {
+// addMatches adds the patterns that match one name of a tool.
+func (t *toolScopes) addMatches(matched *patternSet, tool *mcp.Tool, name string) {
+	for i := range t.patterns[:min(len(t.patterns), maxToolScopes)] {
+		from := func(source string) bool { return t.comesFrom(source, tool) }
+		if glob.MatchTool(t.patterns[i], name, from) {
 			matched.add(i)
 		}
 	}
 }
 
-// matches reports whether a pattern matches one name of a tool: as TOOL, or as
-// SOURCE/TOOL with any of its sources.
-func (t *toolRules) matches(pattern string, tool *mcp.Tool, name string) bool {
-	if globMatches(pattern, name) {
-		return true
-	}
-	for source, rest := range splits(pattern) {
-		if globMatches(rest, name) && t.comesFrom(source, tool) {
-			return true
-		}
-	}
-	return false
-}
-
-// comesFrom reports whether a tool is from a source that a rule names, on any layer.
-func (t *toolRules) comesFrom(source string, tool *mcp.Tool) bool {
+// comesFrom reports whether a tool is from a source that a pattern names, on any layer.
+func (t *toolScopes) comesFrom(source string, tool *mcp.Tool) bool {
 	for i := range tool.Origins {
-		if name := tool.Origins[i].Source; name != "" && globMatches(source, name) {
+		if name := tool.Origins[i].Source; name != "" && glob.Match(source, name) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(t.roots, func(root string) bool {
-		return globMatches(source, root)
+		return glob.Match(source, root)
 	})
-}
-
-// splits yields the ways to read a pattern as SOURCE/TOOL.
-func splits(pattern string) iter.Seq2[string, string] {
-	return func(yield func(source, tool string) bool) {
-		for i := range len(pattern) {
-			if pattern[i] == '/' && !yield(pattern[:i], pattern[i+1:]) {
-				return
-			}
-		}
-	}
-}
-
-// globMatches reports whether name matches a pattern in which "*" matches any text and
-// "?" any one byte.
-func globMatches(pattern, name string) bool {
-	star := -1
-	mark := 0 // the last "*", and how much of name it has matched
-	p := 0
-	n := 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star = p
-			mark = n
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p = p + 1
-			n = n + 1
-		case star >= 0:
-			mark++
-			p = star + 1
-			n = mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
 }
 
 // checkToolScopes returns an error for a pattern that matches no tool of src, and logs
 // those that may match later.
 func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
-	rules := newToolRules(o.Auth)
-	if rules == nil {
+	tools := newToolScopes(o.Auth)
+	if tools == nil {
 		return nil
 	}
 	for pattern, scopes := range o.Auth.ToolScopes {
@@ -327,13 +267,13 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 	if err != nil {
 		return fmt.Errorf("tool scope: %w", err)
 	}
-	pending, err := rules.check(cat)
+	pending, err := tools.check(cat)
 	if err != nil {
 		return err
 	}
-	o.tools = rules
+	o.rules.tools.Store(tools)
 	_, opening := src.(Pending)
-	rules.unproven.Store(opening && len(pending) > 0)
+	tools.unproven.Store(opening && len(pending) > 0)
 	for _, pattern := range pending {
 		o.Logger.Warn("tool scope matches no tool yet, and applies once its server is available", "pattern", pattern)
 	}
@@ -343,19 +283,20 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 // proveToolScopes returns an error for a pattern that matches no tool of src, which is
 // now open.
 func (o *Options) proveToolScopes(ctx context.Context, src mcp.Source) error {
-	if o.tools == nil || !o.tools.unproven.Load() {
+	tools := o.rules.tools.Load()
+	if tools == nil || !tools.unproven.Load() {
 		return nil
 	}
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return fmt.Errorf("tool scope: %w", err)
 	}
-	return o.tools.prove(cat)
+	return tools.prove(cat)
 }
 
-// prove checks the rules against the first known catalog, if that was not possible
+// prove checks the patterns against the first known catalog, if that was not possible
 // before.
-func (t *toolRules) prove(cat *mcp.Catalog) error {
+func (t *toolScopes) prove(cat *mcp.Catalog) error {
 	if !t.unproven.Load() || cat.Unknown() {
 		return nil
 	}
@@ -368,38 +309,38 @@ func (t *toolRules) prove(cat *mcp.Catalog) error {
 
 // check returns an error for a pattern that matches no tool of cat. pending are the
 // patterns that may match once sources with unknown tools have started.
-func (t *toolRules) check(cat *mcp.Catalog) (pending []string, err error) {
+func (t *toolScopes) check(cat *mcp.Catalog) (pending []string, err error) {
 	if t == nil {
 		return nil, nil
 	}
-	if len(t.rules) > maxToolRules {
-		return nil, toolScopeError("more than %d patterns", maxToolRules)
+	if len(t.patterns) > maxToolScopes {
+		return nil, toolScopeError("more than %d patterns", maxToolScopes)
 	}
 	t.bind(cat)
-	var matched ruleSet
+	var matched patternSet
 	for i := range cat.Tools {
 		matched.merge(t.given(&cat.Tools[i]))
 	}
-	for i, rule := range t.rules {
-		if matched.has(i) || t.withheld(cat, rule.pattern) {
+	for i, pattern := range t.patterns {
+		if matched.has(i) || t.withheld(cat, pattern) {
 			continue
 		}
-		if !t.mayMatch(cat, rule.pattern) {
-			return nil, t.noMatchError(cat, rule.pattern)
+		if !t.mayMatch(cat, pattern) {
+			return nil, t.noMatchError(cat, pattern)
 		}
-		pending = append(pending, rule.pattern)
+		pending = append(pending, pattern)
 	}
 	return pending, nil
 }
 
 // withheld reports whether a pattern matches a tool that exists but is not offered.
-func (t *toolRules) withheld(cat *mcp.Catalog, pattern string) bool {
+func (t *toolScopes) withheld(cat *mcp.Catalog, pattern string) bool {
 	for name := range cat.WithheldTools {
-		if globMatches(pattern, name) {
+		if glob.Match(pattern, name) {
 			return true
 		}
-		for _, rest := range splits(pattern) {
-			if globMatches(rest, name) {
+		for _, rest := range glob.Splits(pattern) {
+			if glob.Match(rest, name) {
 				return true
 			}
 		}
@@ -409,7 +350,7 @@ func (t *toolRules) withheld(cat *mcp.Catalog, pattern string) bool {
 
 // mayMatch reports whether a pattern may match a tool of a source whose tools are
 // unknown.
-func (t *toolRules) mayMatch(cat *mcp.Catalog, pattern string) bool {
+func (t *toolScopes) mayMatch(cat *mcp.Catalog, pattern string) bool {
 	complete := make(map[string]bool) // sources whose own tools are known
 	for i := range cat.Tools {
 		if origins := cat.Tools[i].Origins; len(origins) > 0 {
@@ -430,9 +371,9 @@ func (t *toolRules) mayMatch(cat *mcp.Catalog, pattern string) bool {
 	if !strings.Contains(pattern, "/") {
 		return len(unknown) > 0
 	}
-	for source := range splits(pattern) {
+	for source := range glob.Splits(pattern) {
 		for name := range unknown {
-			if globMatches(source, name) {
+			if glob.Match(source, name) {
 				return true
 			}
 		}
@@ -451,18 +392,18 @@ func innermost(origins []mcp.Origin) string {
 }
 
 // noMatchError returns the error for a pattern without matches.
-func (t *toolRules) noMatchError(cat *mcp.Catalog, pattern string) error {
+func (t *toolScopes) noMatchError(cat *mcp.Catalog, pattern string) error {
 	sources := slices.Clone(t.roots)
 	for _, s := range cat.Sources {
 		sources = append(sources, s.Name)
 	}
 	sourceKnown := false
 	qualified := false
-	for source := range splits(pattern) {
+	for source := range glob.Splits(pattern) {
 		qualified = true
 		sourceKnown = sourceKnown ||
 			slices.ContainsFunc(sources, func(name string) bool {
-				return globMatches(source, name)
+				return glob.Match(source, name)
 			})
 	}
 	if qualified && !sourceKnown {

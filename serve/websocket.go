@@ -42,7 +42,7 @@ func (h *Handler) upgrades(r *http.Request) bool {
 // authenticateUpgrade is authenticate for a WebSocket, whose token may also be sent as a
 // subprotocol, because a web page cannot set headers.
 func (d *admission) authenticateUpgrade(w http.ResponseWriter, r *http.Request) context.Context {
-	c := newCaller(r)
+	c := d.newCaller(r)
 	c.connection = true
 	p, refused := d.admitUpgrade(c, r)
 	return d.answer(w, c, p, refused)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/data"
 )
@@ -53,6 +54,10 @@ type MappingSettings struct {
 	Output string
 	// SiteRoot is the published folder above Output, as a path that can be opened.
 	SiteRoot string
+	// SiteURL is the public address of Output. WebFiles reports whether to write the files for
+	// browsers; nil means yes.
+	SiteURL  string
+	WebFiles *bool
 	// Host is where the site will be published, for its limits and files.
 	Host       Host
 	Collisions string // "disambiguate" or "error"
@@ -64,9 +69,12 @@ type MappingSettings struct {
 }
 
 // Mapping is the site described by a file. It is safe for concurrent use.
-type Mapping struct{ path string }
+type Mapping struct {
+	path     string
+	cacheDir string // see DocumentOptions
+}
 
-var _ Input = (*Mapping)(nil)
+var _ sitewriter.Surveyor = (*Mapping)(nil)
 
 // OpenMapping returns the site described by the slipway.site.yaml at path. The file is
 // reread with each Site, so an invalid file is reported there; the error of OpenMapping is
@@ -75,7 +83,7 @@ func OpenMapping(path string) (*Mapping, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	return &Mapping{path}, nil
+	return &Mapping{path: path}, nil
 }
 
 // MappingError lists the errors in a file.
@@ -149,6 +157,28 @@ func (m *Mapping) load() (*spec, error) {
 
 // Site implements [Input]. An invalid file is an [*MappingError].
 func (m *Mapping) Site(ctx context.Context) (*Site, error) {
+	return m.combine(ctx, func(ctx context.Context, in Input) (*Site, error) {
+		return in.Site(ctx)
+	})
+}
+
+// Survey implements [sitewriter.Surveyor]. If all inputs had to be read as a whole, it returns
+// the whole site.
+func (m *Mapping) Survey(ctx context.Context) (*Site, error) {
+	whole := true
+	site, err := m.combine(ctx, func(ctx context.Context, in Input) (*Site, error) {
+		part, err := sitewriter.Survey(ctx, in)
+		whole = whole && err == nil && part.Answers != nil
+		return part, err
+	})
+	if err == nil && !whole {
+		site.Answers = nil
+	}
+	return site, err
+}
+
+// combine returns the site of all inputs, each read with read.
+func (m *Mapping) combine(ctx context.Context, read func(context.Context, Input) (*Site, error)) (*Site, error) {
 	s, err := m.load()
 	if err != nil {
 		return nil, err
@@ -157,20 +187,29 @@ func (m *Mapping) Site(ctx context.Context) (*Site, error) {
 		Server:       s.server,
 		Instructions: s.instructions,
 	}
+	identified := false // by its documents
 	var resources []iter.Seq2[*mcp.Resource, error]
 	var answers []iter.Seq2[*Answer, error]
 	var said, kinds []string
 	for _, part := range s.parts {
+		part.cacheDir = m.cacheDir
 		opened, err := part.open()
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", m.path, part.line, plainPath(err))
 		}
-		site, err := opened.Site(ctx)
+		site, err := read(ctx, opened)
 		if err != nil {
 			return nil, part.located(err, m.path)
 		}
 		if err := part.apply(site, m.path, kinds); err != nil {
 			return nil, err
+		}
+		if part.kind == "docs" && !identified {
+			// The documents know what they are about better than the folder.
+			identified = true
+			all.Server.Name = cmp.Or(all.Server.Name, site.Server.Name)
+			all.Server.Title = cmp.Or(all.Server.Title, site.Server.Title)
+			all.Server.Description = cmp.Or(all.Server.Description, site.Server.Description)
 		}
 		all.Tools = append(all.Tools, site.Tools...)
 		all.Templates = append(all.Templates, site.Templates...)
@@ -185,6 +224,7 @@ func (m *Mapping) Site(ctx context.Context) (*Site, error) {
 		said = append(said, site.Instructions)
 		kinds = append(kinds, part.kind)
 	}
+	all.Server.Name = cmp.Or(all.Server.Name, folderName(m.path))
 	all.Instructions = cmp.Or(all.Instructions, strings.Join(said, "\n"))
 	all.Resources, all.Answers = joined(resources), joined(answers)
 	return all, nil

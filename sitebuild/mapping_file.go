@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -45,6 +46,7 @@ type part struct {
 	path string // of the input, ready to open
 	// templates is the folder of a data input's templates, or "".
 	templates string
+	cacheDir  string // see DocumentOptions
 }
 
 // members returns the kinds of input, with the members specific to each.
@@ -116,7 +118,7 @@ func (l *loader) parse(data []byte) (*spec, error) {
 		instructions:    file.Instructions,
 	}
 	s.server = mcp.Implementation{
-		Name:        cmp.Or(file.Name, folderName(l.File)),
+		Name:        file.Name,
 		Title:       file.Title,
 		Version:     root.Get("version").String(), // may be a number
 		Description: file.Description,
@@ -142,9 +144,12 @@ func folderName(path string) string {
 	return "site"
 }
 
+// mappingSchema compiles the schema of the file once.
+var mappingSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(schemaText) })
+
 // validate validates the file against the schema.
 func (l *loader) validate(root *tree.Node, text []byte) error {
-	compiled, err := schema.Compile(schemaText)
+	compiled, err := mappingSchema()
 	if err != nil {
 		return err
 	}
@@ -300,6 +305,7 @@ func (p *part) openDocs(text []byte) (Input, error) {
 		o.MaxImageBytes = -1
 	}
 	o.NoSections = o.Sections != nil && !*o.Sections
+	o.CacheDir = p.cacheDir
 	return openDocuments(p.path, &InputOptions{Documents: o.Options})
 }
 

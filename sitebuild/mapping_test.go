@@ -206,7 +206,8 @@ func TestFaults(t *testing.T) {
 			"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n",
 			[]string{
 				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, ` +
-					`instructions, output, siteRoot, host, collisions, layout, compact, precompress, inputs) [mapping/schema]`,
+					`instructions, output, siteRoot, siteURL, webFiles, host, collisions, layout, compact, ` +
+					`precompress, inputs) [mapping/schema]`,
 				"4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?",
 			},
 		},

@@ -34,7 +34,7 @@ type InputOptions struct {
 
 // The options of each kind of input.
 type (
-	// DocumentOptions configure how Markdown, rendered pages and llms.txt are read.
+	// DocumentOptions configure how Markdown, other documents, rendered pages and llms.txt are read.
 	DocumentOptions = docs.Options
 	// TableOptions configure how tables are read and which tools they get.
 	TableOptions = table.Options
@@ -73,7 +73,8 @@ func kinds() []kind {
 	return []kind{
 		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
 		{"go", "a folder with Go packages", isGo, openGo},
-		{"docs", "a folder of Markdown or of HTML pages, a Markdown file, or an llms.txt", isDocuments, openDocuments},
+		{"docs", "a folder of documents (Markdown, HTML, .ipynb, .docx), one of them, or an llms.txt",
+			isDocuments, openDocuments},
 		{"crawl", "a website, with --crawl", neverDetected, openWebsite},
 		{"openapi", "an OpenAPI 3 document", isOpenAPI, openOpenAPI},
 		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
@@ -164,7 +165,16 @@ type renamed struct {
 
 // Site implements [Input].
 func (r *renamed) Site(ctx context.Context) (*Site, error) {
-	site, err := r.Input.Site(ctx)
+	return r.rename(r.Input.Site(ctx))
+}
+
+// Survey implements [sitewriter.Surveyor].
+func (r *renamed) Survey(ctx context.Context) (*Site, error) {
+	return r.rename(sitewriter.Survey(ctx, r.Input))
+}
+
+// rename overrides the names of a site.
+func (r *renamed) rename(site *Site, err error) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -217,12 +227,17 @@ func isMapping(path string, info fs.FileInfo) bool {
 	return info != nil && ok
 }
 
-func openMapping(path string, _ *InputOptions) (Input, error) {
+func openMapping(path string, o *InputOptions) (Input, error) {
 	file, ok := FindMapping(path)
 	if !ok {
 		file = path // given explicitly as one
 	}
-	return OpenMapping(file)
+	m, err := OpenMapping(file)
+	if err != nil {
+		return nil, err
+	}
+	m.cacheDir = o.Documents.CacheDir
+	return m, nil
 }
 
 // isGo reports whether path is a folder with Go packages that is not itself a site.
@@ -234,11 +249,12 @@ func openGo(path string, o *InputOptions) (Input, error) {
 	return gopkg.New(path, &o.Go)
 }
 
-// IsDocument reports whether name is that of a Markdown file.
+// IsDocument reports whether name is that of a document: Markdown, HTML, a notebook (.ipynb) or
+// a Word document (.docx).
 func IsDocument(name string) bool { return docs.IsDocument(name) }
 
 // isDocuments reports whether path is a folder of documents that is not itself a site, a
-// Markdown file, or an llms.txt.
+// document, or an llms.txt.
 func isDocuments(path string, info fs.FileInfo) bool {
 	if info == nil || !info.IsDir() {
 		return isLLMS(path) || isFile(info) && docs.IsDocument(path)
@@ -341,4 +357,4 @@ func beginning(name string) []byte {
 	return text
 }
 
-var _ sitewriter.Input = (*renamed)(nil)
+var _ sitewriter.Surveyor = (*renamed)(nil)

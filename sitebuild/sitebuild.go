@@ -140,6 +140,19 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 	return sitewriter.Write(ctx, site, out, opts)
 }
 
+// Survey returns the definitions of the site that in builds: what Site would return, unless
+// something that was not read changes it. It is fast for documents, of which it lists the
+// files and reads the top page; Answers is then nil, and Resources yields pages with
+// provisional titles. Any other input is read as a whole: Answers is not nil, and the result
+// can be written.
+func Survey(ctx context.Context, in Input) (*Site, error) { return sitewriter.Survey(ctx, in) }
+
+// WithProgress returns a context in which the Site method of inputs reports how many
+// documents have been read. report may be called concurrently.
+func WithProgress(ctx context.Context, report func(Progress)) context.Context {
+	return sitewriter.WithProgress(ctx, report)
+}
+
 // Dir returns an output that is the folder at path, which is created if necessary.
 //
 // It writes only files whose contents differ, each under a temporary name first, and the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -42,9 +43,10 @@ func ExampleOpen() {
 			return
 		}
 		text, _ := mcp.Marshal(result)
-		fmt.Println(string(text))
+		fmt.Println(strings.ReplaceAll(string(text), " Did", "\nDid"))
 	}
 	// Output:
 	// {"content":[{"type":"text","text":"Yamoussoukro"}]}
-	// {"content":[{"type":"text","text":"get_capital has no stored answer for country=\"Cote Divoire\". Did you mean \"cote_d_ivoire\"? Values of country with an answer: cote_d_ivoire."}],"isError":true}
+	// {"content":[{"type":"text","text":"get_capital has no stored answer for country=\"Cote Divoire\".
+	// Did you mean \"cote_d_ivoire\"? Values of country with an answer: cote_d_ivoire."}],"isError":true}
 }

@@ -122,7 +122,7 @@ func (s *Site) poll(ctx context.Context, manifest *seen) {
 	}
 	s.offer.Store(after)
 	s.logWarnings(after)
-	if c := difference(before.catalog, after.catalog); c != (mcp.Change{}) {
+	if c := Difference(before.catalog, after.catalog); c != (mcp.Change{}) {
 		s.watchers.Tell(c)
 	}
 }
@@ -184,8 +184,9 @@ func (s *Site) logWarnings(o *offer) {
 	}
 }
 
-// difference reports which lists have changed.
-func difference(a, b *mcp.Catalog) mcp.Change {
+// Difference reports which lists of two catalogs of sites differ. Definitions are equal if
+// they are byte for byte.
+func Difference(a, b *mcp.Catalog) mcp.Change {
 	return mcp.Change{
 		Tools: !sameList(a.Tools, b.Tools, func(t *mcp.Tool) json.RawMessage {
 			return t.Raw

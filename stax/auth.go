@@ -36,7 +36,7 @@ type Auth struct {
 	ClientKeyID  string     `json:"clientKeyId,omitempty"`
 
 	// Token is the assertion or the token to exchange, and TokenType and Audience describe
-	// it.
+	// it. For AuthForward, Audience is required of the tokens that are forwarded.
 	Token     *SecretRef `json:"token,omitempty"`
 	TokenType string     `json:"tokenType,omitempty"`
 	Audience  string     `json:"audience,omitempty"`
@@ -62,6 +62,7 @@ const (
 	AuthExchange  AuthKind = "exchange"   // another token (RFC 8693)
 	AuthIDJAG     AuthKind = "id-jag"     // the ID token of the company's identity provider
 	AuthHeader    AuthKind = "header"     // a static header
+	AuthForward   AuthKind = "forward"    // the token of each caller, if it is for the server
 )
 
 // authKinds are the kinds with their grants.
@@ -75,6 +76,7 @@ var authKinds = []struct {
 	{AuthExchange, identity.TokenExchange},
 	{AuthIDJAG, identity.IdentityAssertion},
 	{AuthHeader, ""},
+	{AuthForward, ""},
 }
 
 // AuthBy says whose login is used.
@@ -218,6 +220,8 @@ func (a *Auth) check() (why, hint string) {
 			`write "header": "X-Api-Key", "value": "{API_KEY}"`
 	case a.Kind != AuthHeader && (a.Header != "" || a.Value != ""):
 		return "header and value belong to the kind header", "remove them"
+	case a.Kind == AuthForward:
+		return a.checkForward()
 	case a.Kind == AuthHeader:
 		return "", ""
 	}
@@ -277,7 +281,7 @@ var ErrUserLogin = errors.New("its auth is by user, and this endpoint does not k
 
 // Login returns how to log in to a remote server of definitions: nil without auth.
 func (r *Resolver) Login(m *Merged, s *Server) *identity.Settings {
-	if s.Auth == nil || s.Auth.Kind == AuthHeader {
+	if s.Auth == nil || s.Auth.Kind == AuthHeader || s.Auth.Kind == AuthForward {
 		return nil
 	}
 	login := s.Auth.Settings(func(ctx context.Context, key string) (Secret, error) {

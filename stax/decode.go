@@ -265,7 +265,7 @@ func kindOfMember(name string) string {
 	switch name {
 	case "args", "env", "cwd":
 		return "command"
-	case "headers", "transport", "auth":
+	case "headers", "transport", "auth", "callerHeaders":
 		return "url"
 	}
 	return ""
@@ -282,6 +282,7 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		"cwd":              &s.Cwd,
 		"url":              &s.URL,
 		"headers":          &s.Headers,
+		"callerHeaders":    &s.CallerHeaders,
 		"transport":        (*string)(&s.Transport),
 		"description":      &s.Description,
 		"secrets":          &s.Secrets,

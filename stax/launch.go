@@ -74,6 +74,9 @@ type Resolver struct {
 	Shared bool
 	// Vault keeps the logins of callers. Nil means none.
 	Vault *identity.Vault
+	// Tokens reports that callers have tokens of an issuer. With Shared, servers that get the
+	// token or the claims of each caller are refused without it.
+	Tokens bool
 	// Files is shared by servers whose secrets are files at the same absolute paths, such as
 	// a server and its replacement. Nil: each launch has its own.
 	Files *SecretFiles

@@ -60,6 +60,7 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 	}
 	s := t.server
 	byUser := s.Auth != nil && s.Auth.By == AuthByUser && r.Shared && !opts.Whole
+	byCaller := s.knowsCallers() && r.Shared && !opts.Whole
 	transport, remove, err := r.transport(t, opts)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 		edits:    t.merged.Config.Edits(s),
 		whole:    opts.Whole,
 	}
-	src, err := o.start(ctx, transport, s, opts, byUser)
+	src, err := o.start(ctx, transport, s, opts, byUser || byCaller)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
@@ -81,8 +82,8 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 	o.Source = src
 	var isolated *client.Isolated
 	switch {
-	case byUser:
-		isolated = client.Isolate(src, r.userOptions(t))
+	case byUser || byCaller:
+		isolated = client.Isolate(src, r.callerOptions(t))
 		o.served = isolated
 	case s.Isolate != nil && !opts.Whole:
 		o.served = client.Isolate(src, s.Isolate.options())
@@ -92,10 +93,15 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 		if o.Source, err = o.layers(s); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
-		if byUser {
-			o.users = newPerUser(s, o.Source, isolated, r.Vault)
-			o.Source = o.users
+		switch {
+		case byUser:
+			users := newPerUser(s, o.Source, isolated, r.Vault)
+			o.Source = users
+			o.forget = users.unwatch
+		case byCaller:
+			o.Source = newPerCaller(s, o.Source, isolated)
 		}
+		o.perCaller = byUser || byCaller
 		o.current.Store(src)
 		if src.State().Starts > 0 {
 			o.warnMissing(src)
@@ -111,6 +117,12 @@ func (r *Resolver) transport(
 	if e := t.Endpoint; e != nil {
 		endpoint := r.endpoint(t)
 		settings := r.Login(t.merged, t.server)
+		if err := r.describesCallers(t, endpoint, opts); err != nil {
+			return nil, nil, &ServerError{
+				Server: t.server.Name,
+				Err:    err,
+			}
+		}
 		switch a := t.server.Auth; {
 		case a != nil && a.By == AuthByUser && r.Shared && !opts.Whole:
 			if r.Vault == nil {
@@ -213,8 +225,10 @@ type Opened struct {
 	edits    *compose.Edits
 	// whole makes the catalog available without the filter of enabled tools.
 	whole bool
-	// users is the outermost layer if the server is used with the login of each caller, or nil.
-	users *perUser
+	// perCaller is set if each caller has a connection of its own, and forget ends the outermost
+	// layer if that is of logins, or is nil.
+	perCaller bool
+	forget    func()
 	// remove deletes the files with secrets when the server is closed.
 	remove  func() error
 	unwatch func() // nil if the lock has admitted the server
@@ -236,7 +250,7 @@ func (o *Opened) start(
 	transport client.Transport,
 	s *Server,
 	opts *OpenOptions,
-	byUser bool,
+	perCaller bool,
 ) (*client.Source, error) {
 	l := client.Options{}
 	if opts.Live != nil {
@@ -258,7 +272,7 @@ func (o *Opened) start(
 	if s.Isolate != nil && l.Timeouts.Idle == 0 {
 		l.Timeouts.Idle = s.Isolate.options().IdleStop
 	}
-	if byUser { // never started: its callers have connections of their own
+	if perCaller { // never started: its callers have connections of their own
 		l.Lazy = true
 		l.Optional = false
 		l.Previous.Catalog = unknownCatalog(s.Name)
@@ -270,7 +284,7 @@ func (o *Opened) start(
 		return client.Open(ctx, transport, &l)
 	}
 	stranger := o.admit(s)
-	if stranger != nil && (!l.Optional || byUser) {
+	if stranger != nil && (!l.Optional || perCaller) {
 		return nil, stranger
 	}
 	o.observe = l.Observe
@@ -383,17 +397,17 @@ func (o *Opened) Subscribe(ctx context.Context, uri string) error {
 	return o.Source.(mcp.Subscriber).Subscribe(ctx, uri)
 }
 
-// PerUser reports whether the server is used with the login of each caller. It is then not
-// started itself.
-func (o *Opened) PerUser() bool { return o.users != nil }
+// PerCaller reports whether each caller has a connection of its own, with its login, its token
+// or headers that describe it. The server itself is then not started.
+func (o *Opened) PerCaller() bool { return o.perCaller }
 
 // Close stops the server and deletes its files of secrets.
 func (o *Opened) Close() error {
 	if o.unwatch != nil {
 		o.unwatch()
 	}
-	if o.users != nil {
-		o.users.unwatch()
+	if o.forget != nil {
+		o.forget()
 	}
 	return errors.Join(o.served.Close(), o.remove())
 }

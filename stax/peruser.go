@@ -61,28 +61,6 @@ var (
 	_ mcp.Subscriber = (*perUser)(nil)
 )
 
-// userOptions returns how the connections of callers to a server are separated.
-func (r *Resolver) userOptions(t *Target) *client.IsolateOptions {
-	o := &client.IsolateOptions{}
-	if t.server.Isolate != nil {
-		o = t.server.Isolate.options()
-	} else {
-		o.MaxTotal = maxJoined
-	}
-	settings := r.Login(t.merged, t.server)
-	o.Transport = func(p *mcp.Principal) (client.Transport, error) {
-		caller, ok := identity.CallerOf(p)
-		if !ok {
-			return nil, mcp.Errorf(mcp.CodeToolDenied,
-				"server %q is used with the login of each caller, and this caller has no token of an issuer", t.server.Name)
-		}
-		endpoint := r.endpoint(t)
-		endpoint.Credentials = r.Vault.Credentials(caller, t.Endpoint.URL, settings)
-		return endpoint, nil
-	}
-	return o
-}
-
 // newPerUser returns the outermost layer of a server.
 func newPerUser(s *Server, inner mcp.Source, isolated *client.Isolated, vault *identity.Vault) *perUser {
 	u := &perUser{

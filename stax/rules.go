@@ -36,8 +36,11 @@ var (
 		`write "isolate": "session"`)
 	ruleAuth = rules.Error("stax/auth",
 		"an `auth` with a missing or contradictory setting", `write "auth": {"kind": "oauth"}`)
+	ruleCallerHeader = rules.Error("stax/caller-header",
+		"a header of `callerHeaders` that belongs to HTTP, the protocol or the login, is set twice, or has no value",
+		`write "callerHeaders": {"X-User": "subject"}`)
 	ruleWrongKindField = rules.Error("stax/wrong-kind-field",
-		"`args`, `env` or `cwd` next to `url`, or `headers` or `auth` next to `command`")
+		"`args`, `env` or `cwd` next to `url`, or `headers`, `callerHeaders` or `auth` next to `command`")
 	ruleUnknownField = rules.Warning("stax/unknown-field", "an unknown member, which is kept")
 	ruleURL          = rules.Error("stax/url",
 		"a `url` that is not an absolute http or https URL", "write it whole, as in https://mcp.example.com/mcp")

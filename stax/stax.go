@@ -63,6 +63,9 @@ type Server struct {
 	Transport Transport         `json:"transport,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"` // static; secrets do not belong here
 	Auth      *Auth             `json:"auth,omitempty"`    // nil: the login of the user, if there is one
+	// CallerHeaders are headers that describe the caller of each request, by name: a value of
+	// [CallerValues], or the name of a claim that the gateway maps.
+	CallerHeaders map[string]string `json:"callerHeaders,omitempty"`
 
 	// Both kinds.
 

@@ -20,6 +20,8 @@ func (d *decoder) rules(s *Server, at string) {
 	d.lists(s, at)
 	d.environment(s, at)
 	d.headers(s, at)
+	d.callerHeaders(s, at)
+	d.forwards(s, at)
 	d.elsewhere(s, at)
 	for i, arg := range s.Args {
 		if why := LooksSecretArgument(s.Args, i); why != "" {

@@ -89,6 +89,8 @@ func run(p Program, args []string) error {
 	return server.ListenAndServe()
 }
 
+// freeing returns memory to the system on request, so that the resident size of idle
+// connections does not include garbage.
 func freeing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != FreePath {
@@ -100,6 +102,7 @@ func freeing(next http.Handler) http.Handler {
 	})
 }
 
+// parse reads the arguments of a peer and the variables that describe the workload.
 func parse(args []string) (Config, error) {
 	if len(args) != 2 || args[1] != "stateless" && args[1] != "session" {
 		return Config{}, errors.New("usage: peer ADDR|stdio stateless|session")

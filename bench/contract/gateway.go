@@ -27,6 +27,8 @@ const IdleConns = 64
 // and exits with status 1.
 func GatewayMain(g Gateway) { Exit("gateway", runGateway(g, os.Args[1:])) }
 
+// runGateway connects a gateway to its server and serves it. A gateway without the transport
+// is an error.
 func runGateway(g Gateway, args []string) error {
 	if len(args) < 3 {
 		return errors.New("usage: gateway ADDR stdio COMMAND [ARGUMENT...] | ADDR http URL")

@@ -89,6 +89,8 @@ func CheckInit(body []byte) error {
 	return nil
 }
 
+// decode returns the result in an answer, which may be the last message of an event stream.
+// It must have the id of the request.
 func decode(body []byte, id int) (res result, err error) {
 	var m peer.Message
 	text := lastMessage(body)
@@ -123,6 +125,7 @@ func lastMessage(body []byte) []byte {
 	}
 }
 
+// checkText reports a result that is not exactly one text block with the expected text.
 func checkText(res result, want string) error {
 	if res.IsError {
 		return errors.New("the tool reports an error")
@@ -157,6 +160,7 @@ func checkTools(got []Tool, n int) error {
 	return nil
 }
 
+// properties returns how many arguments a tool declares, -1 if its schema is invalid.
 func properties(t Tool) int {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`

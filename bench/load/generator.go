@@ -77,6 +77,8 @@ func (g *Generator) Check() error {
 // bytes: ids have a fixed width, but some peers add a time or a counter.
 const slack = 16
 
+// checkLength compares the length of an answer with that of the one whose content was
+// checked; reading every answer would measure the generator.
 func checkLength(got, want int) error {
 	if got < want-slack || got > want+slack {
 		return fmt.Errorf("answer of %d bytes, but the checked one had %d", got, want)

@@ -72,6 +72,7 @@ func (c *clock) run(plan Plan, failed <-chan struct{}) (time.Duration, error) {
 	return elapsed, plan.End()
 }
 
+// wait reports whether d passed before a worker failed.
 func wait(d time.Duration, failed <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

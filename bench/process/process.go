@@ -195,6 +195,7 @@ type tail struct {
 
 const tailSize = 2048
 
+// Write keeps the last tailSize bytes. It is safe for concurrent use.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

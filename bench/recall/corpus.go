@@ -55,6 +55,8 @@ func (c *Corpus) Fetch(ctx context.Context) (string, error) {
 	return filepath.Join(dir, filepath.FromSlash(c.folder)), nil
 }
 
+// goModule downloads a module with the go command, and returns its folder in the module
+// cache.
 func goModule(ctx context.Context, pkg, _ string) (string, error) {
 	out, err := install.Output(ctx, os.TempDir(), "go", "mod", "download", "-json", pkg)
 	var said struct{ Dir, Error string }
@@ -64,6 +66,7 @@ func goModule(ctx context.Context, pkg, _ string) (string, error) {
 	return said.Dir, err
 }
 
+// npmPackage downloads and unpacks an npm package once, and returns its folder.
 func npmPackage(ctx context.Context, pkg, cache string) (string, error) {
 	return once(cache, func(dir string) error {
 		out, err := install.Output(ctx, dir, "npm", "pack", "--silent", pkg)
@@ -157,6 +160,7 @@ func untar(archive, dir string) error {
 	}
 }
 
+// save writes at most the limit of a corpus file to name, and creates its folder.
 func save(name string, from io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -16,8 +16,12 @@ import (
 	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
-// The folder has a folder of pages for each site. scripts/rendered fills it.
-const folderVariable = "SLIPWAY_RENDERED"
+// The folder has a folder of pages for each site. scripts/rendered fills it, and another with
+// Word documents of the same pages.
+const (
+	folderVariable    = "SLIPWAY_RENDERED"
+	convertedVariable = "SLIPWAY_CONVERTED"
+)
 
 // least is the share of headings and of code blocks that every site keeps.
 const least = 0.99
@@ -32,7 +36,21 @@ func TestRealSites(t *testing.T) {
 		t.Fatalf("no sites in %s (%v)", folder, err)
 	}
 	for _, site := range sites {
-		t.Run(site.Name(), func(t *testing.T) { measure(t, filepath.Join(folder, site.Name())) })
+		site := filepath.Join(folder, site.Name())
+		t.Run(filepath.Base(site), func(t *testing.T) { measure(t, site, site) })
+	}
+}
+
+// TestConverted compares pages with the Word documents that another program made of them.
+func TestConverted(t *testing.T) {
+	folder := os.Getenv(convertedVariable)
+	if folder == "" {
+		t.Skip(convertedVariable + " names no folder; scripts/rendered fills one")
+	}
+	for site, pages := range map[string]string{"mkdocs": "", "python": "tutorial"} {
+		t.Run(site, func(t *testing.T) {
+			measure(t, filepath.Join(folder, site), filepath.Join(os.Getenv(folderVariable), site, pages))
+		})
 	}
 }
 
@@ -41,15 +59,15 @@ type share struct{ kept, all int }
 
 func (s share) of() float64 { return float64(s.kept) / float64(max(1, s.all)) }
 
-// measure builds a site from a folder and compares each page with its file.
-func measure(t *testing.T, folder string) {
+// measure builds a site from a folder and compares each page with its file in sources.
+func measure(t *testing.T, folder, sources string) {
 	start := time.Now()
 	pages := read(t, folder)
 	took := time.Since(start)
 	var headings, code share
 	var lost []string
 	for id, text := range pages {
-		source := sourceOf(folder, id)
+		source := sourceOf(sources, id)
 		if source == nil {
 			continue
 		}

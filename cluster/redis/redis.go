@@ -14,8 +14,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +22,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/engineurl"
 )
 
 // Engine is a [cluster.Engine] in Redis or Valkey.
@@ -51,15 +50,21 @@ const (
 	callTimeout = 2 * time.Second
 	maxIdle     = 2
 	maxActive   = 16
-	maxURLs     = 16
 )
+
+// form describes the URLs.
+var form = engineurl.Form{
+	Plain:   "redis",
+	Secure:  "rediss",
+	Port:    "6379",
+	Example: "redis://HOST:PORT/DATABASE",
+}
 
 // server is one address of the database.
 type server struct {
-	host   string // host:port
-	secure bool
-	user   string
-	db     int
+	engineurl.Server
+
+	db int
 }
 
 // Open returns the engine at a URL such as redis://valkey:6379/0?name=production. With TLS
@@ -74,24 +79,21 @@ func Open(urls string, opts *Options) (*Engine, error) {
 	if opts != nil {
 		o = *opts
 	}
-	var servers []server
-	e := &Engine{}
-	parts := strings.Split(urls, ",")
-	if len(parts) > maxURLs {
-		return nil, fmt.Errorf("%d URLs, want at most %d", len(parts), maxURLs)
+	parsed, name, _, err := form.Parse(urls)
+	if err != nil {
+		return nil, err
 	}
-	for i, part := range parts {
-		s, name, err := parse(strings.TrimSpace(part))
-		if err != nil {
-			return nil, err
+	e := &Engine{prefix: "{" + name + "}:"} // braces keep all keys in one slot of a Redis cluster
+	var servers []server
+	for _, p := range parsed {
+		s := server{Server: p}
+		if p.Path != "" {
+			if s.db, err = strconv.Atoi(p.Path); err != nil || s.db < 0 {
+				return nil, fmt.Errorf("%q is not the number of a database", p.Path)
+			}
 		}
-		prefix := "{" + name + "}:" // braces keep all keys in one slot of a Redis cluster
-		if i > 0 && prefix != e.prefix {
-			return nil, errors.New("the URLs differ in their name")
-		}
-		e.prefix = prefix
 		servers = append(servers, s)
-		e.routes = append(e.routes, s.host)
+		e.routes = append(e.routes, p.Host)
 	}
 	e.dial = func(ctx context.Context) (redis.Conn, error) {
 		return dialAny(ctx, servers, &o)
@@ -104,50 +106,6 @@ func Open(urls string, opts *Options) (*Engine, error) {
 		IdleTimeout: time.Minute,
 	}
 	return e, nil
-}
-
-// parse reads one URL. Errors do not contain it, because it may contain a password.
-func parse(text string) (s server, name string, err error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return server{}, "", errors.New("invalid URL, want redis://HOST:PORT/DATABASE")
-	}
-	if u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
-		return server{}, "", errors.New("want redis://HOST:PORT/DATABASE, or rediss:// with TLS")
-	}
-	if _, ok := u.User.Password(); ok {
-		return server{}, "", errors.New("the URL contains a password")
-	}
-	s = server{
-		host:   u.Host,
-		secure: u.Scheme == "rediss",
-		user:   u.User.Username(),
-	}
-	if u.Port() == "" {
-		s.host = net.JoinHostPort(u.Hostname(), "6379")
-	}
-	if path := strings.Trim(u.Path, "/"); path != "" {
-		if s.db, err = strconv.Atoi(path); err != nil || s.db < 0 {
-			return server{}, "", fmt.Errorf("%q is not the number of a database", path)
-		}
-	}
-	name = "slipway"
-	for key, values := range u.Query() {
-		if key != "name" || len(values) != 1 || !isName(values[0]) {
-			return server{}, "", errors.New("the only parameter is name: up to 64 letters, digits, - and _")
-		}
-		name = values[0]
-	}
-	return s, name, nil
-}
-
-func isName(s string) bool {
-	for _, c := range s {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
 }
 
 // dialAny connects to the first server that answers and accepts writes.
@@ -169,8 +127,8 @@ func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
 		redis.DialReadTimeout(callTimeout),
 		redis.DialWriteTimeout(callTimeout),
 		redis.DialDatabase(s.db),
-		redis.DialUseTLS(s.secure),
-		redis.DialUsername(s.user),
+		redis.DialUseTLS(s.Secure),
+		redis.DialUsername(s.User),
 	}
 	if o.TLS != nil {
 		opts = append(opts, redis.DialTLSConfig(o.TLS))
@@ -182,9 +140,9 @@ func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
 		}
 		opts = append(opts, redis.DialPassword(password))
 	}
-	c, err := redis.DialContext(ctx, "tcp", s.host, opts...)
+	c, err := redis.DialContext(ctx, "tcp", s.Host, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.host, err)
+		return nil, fmt.Errorf("%s: %w", s.Host, err)
 	}
 	role, err := redis.Values(c.Do("ROLE"))
 	if err == nil && len(role) > 0 {
@@ -194,7 +152,7 @@ func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
 	}
 	if err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("%s: %w", s.host, err)
+		return nil, fmt.Errorf("%s: %w", s.Host, err)
 	}
 	return c, nil
 }

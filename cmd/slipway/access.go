@@ -25,6 +25,7 @@ type accessFlags struct {
 	trustProxy          []string
 	quotas              []string
 	connect             connectFlags
+	signIn              signInFlags
 
 	policyFile, approvalsFile string
 	// endpoints are NAME=ITEM, and the others NAME=SCOPE and NAME=FILE.
@@ -73,15 +74,15 @@ func (f *accessFlags) complete(log *slog.Logger) (err error) {
 
 // openEndpoints sets the additional endpoints.
 func (f *accessFlags) openEndpoints(log *slog.Logger) error {
-	items, err := pairs("--endpoint", f.endpoints)
+	items, err := pairs("--endpoint", "support=tickets", f.endpoints)
 	if err != nil {
 		return err
 	}
-	scopes, err := pairs("--endpoint-scope", f.endpointScopes)
+	scopes, err := pairs("--endpoint-scope", "support=read", f.endpointScopes)
 	if err != nil {
 		return err
 	}
-	policies, err := pairs("--endpoint-policy", f.endpointPolicies)
+	policies, err := pairs("--endpoint-policy", "support=support.cedar", f.endpointPolicies)
 	if err != nil {
 		return err
 	}
@@ -151,10 +152,10 @@ func parseProxy(text string) (netip.Prefix, error) {
 // authentication returns the authentication settings, or nil if none are configured.
 func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error) {
 	a = &f.auth
-	if a.ToolScopes, err = pairs("--tool-scope", f.toolScopes); err != nil {
+	if a.ToolScopes, err = pairs("--tool-scope", "delete_city=write", f.toolScopes); err != nil {
 		return nil, err
 	}
-	if a.Implies, err = pairs("--scope-implies", f.implies); err != nil {
+	if a.Implies, err = pairs("--scope-implies", "admin=write", f.implies); err != nil {
 		return nil, err
 	}
 	if a.Verifiers, err = f.lists(log); err != nil {
@@ -167,8 +168,18 @@ func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error
 		}
 		a.Verifiers = append(a.Verifiers, v)
 	}
+	own, err := f.signInIssuer()
+	if err != nil {
+		return nil, err
+	}
+	if own != nil {
+		a.Verifiers = append(a.Verifiers, own)
+	}
 	if len(a.AuthorizationServers) == 0 {
-		a.AuthorizationServers = slices.Clone(f.issuers)
+		if own != nil {
+			a.AuthorizationServers = []string{f.Broker.Issuer()}
+		}
+		a.AuthorizationServers = append(a.AuthorizationServers, f.issuers...)
 	}
 	if len(a.Verifiers) > 0 {
 		return a, nil
@@ -254,7 +265,7 @@ func (f *accessFlags) jwksURL(issuer string) (string, error) {
 
 // mapClaims adds the paths of --auth-claim.
 func (f *accessFlags) mapClaims(o *serve.ClaimOptions) error {
-	paths, err := pairs("--auth-claim", f.claims)
+	paths, err := pairs("--auth-claim", "groups=groups", f.claims)
 	if err != nil {
 		return err
 	}
@@ -277,13 +288,14 @@ func (f *accessFlags) mapClaims(o *serve.ClaimOptions) error {
 	return nil
 }
 
-// pairs parses a flag of NAME=VALUE pairs; a name may have several values.
-func pairs(flag string, given []string) (map[string][]string, error) {
+// pairs parses a flag of NAME=VALUE pairs; a name may have several values. example is a valid
+// pair.
+func pairs(flag, example string, given []string) (map[string][]string, error) {
 	values := make(map[string][]string)
 	for _, pair := range given {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" || value == "" {
-			return nil, usage("for example "+flag+" delete_city=write", "serve: %s: %q is not NAME=VALUE", flag, pair)
+			return nil, usage("for example "+flag+" "+example, "serve: %s: %q is not NAME=VALUE", flag, pair)
 		}
 		values[name] = append(values[name], value)
 	}

@@ -429,6 +429,8 @@ type installedJSON struct {
 	Findings   []check.Finding     `json:"findings"`
 }
 
+// printJSON prints what the run did, or with --dry-run would do. Starts has the command lines
+// of local servers, since these are what the user agrees to run.
 func (a *installing) printJSON(w io.Writer) error {
 	definition, err := json.Marshal(&a.entry.Config)
 	if err != nil {

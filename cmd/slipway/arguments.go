@@ -53,6 +53,7 @@ func parametersOf(schema []byte) []parameter {
 	return list
 }
 
+// rank returns the place of a name among the required ones; all others follow them.
 func rank(required []string, name string) int {
 	if i := slices.Index(required, name); i >= 0 {
 		return i
@@ -70,6 +71,8 @@ type propertySchema struct {
 	OneOf []propertySchema  `json:"oneOf"`
 }
 
+// UnmarshalJSON leaves the schema empty for true and false, which are schemas without
+// members.
 func (s *propertySchema) UnmarshalJSON(text []byte) error {
 	type plain propertySchema
 	if text[0] != '{' {
@@ -78,6 +81,8 @@ func (s *propertySchema) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(s))
 }
 
+// types returns the JSON types that the schema accepts, including those of its alternatives.
+// It is empty if the schema does not restrict them.
 func (s *propertySchema) types() (types []string) {
 	var one string
 	if json.Unmarshal(s.Type, &one) == nil {
@@ -92,6 +97,7 @@ func (s *propertySchema) types() (types []string) {
 	return types
 }
 
+// choices returns the values of enum and const, as a user types them.
 func (s *propertySchema) choices() (choices []string) {
 	members := s.Enum
 	if s.Const != nil {

@@ -1,15 +1,62 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
+
+// announcing prints what is served, once the address accepts connections, and again when a
+// source that is not complete by then has opened.
+type announcing struct {
+	stderr io.Writer
+
+	mu         sync.Mutex
+	incomplete bool // the banner shows a source that is not open
+}
+
+// quickBuild is how long the banner waits for a site that is being built.
+const quickBuild = 300 * time.Millisecond
+
+// started prints the banner. cat is the catalog of src from before.
+func (a *announcing) started(ctx context.Context, src mcp.Source, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
+	if building, ok := src.(serve.Pending); ok && len(cat.Tools)+len(cat.Prompts)+len(cat.Resources) > 0 {
+		quick, stop := context.WithTimeout(ctx, quickBuild)
+		_, err := building.Opened(quick)
+		stop()
+		if err != nil && quick.Err() == nil {
+			return // serving stops with that error
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now, err := src.Catalog(ctx); err == nil {
+		cat = now
+	}
+	_, pending := src.(serve.Pending)
+	a.incomplete = pending && cat.Unknown()
+	banner(a.stderr, cat, info, needsToken)
+}
+
+// opened prints what a source offers, unless the banner says so.
+func (a *announcing) opened(ctx context.Context, src mcp.Source) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.incomplete {
+		return
+	}
+	if cat, err := src.Catalog(ctx); err == nil {
+		say(a.stderr, "%s has started: %s", visible.Line(cat.Server.Name), counts(cat))
+	}
+}
 
 // banner prints what is served, where, and how to use it.
 func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
@@ -41,7 +88,12 @@ Ctrl-C stops it.
 		snippet(name, endpoint, needsToken))
 }
 
+// counts summarizes a catalog for the banner. Resources of a site that is still being built
+// are not known yet, and are not counted.
 func counts(cat *mcp.Catalog) string {
+	if cat.Unknown() && !cat.Growing {
+		return count(len(cat.Tools), "tool") + "; the site is being built"
+	}
 	words := []string{count(len(cat.Tools), "tool"), count(len(cat.Resources), "resource")}
 	if n := len(cat.Templates); n > 0 {
 		words = append(words, count(n, "resource template"))

@@ -116,6 +116,7 @@ is next started.`,
 	return cmd
 }
 
+// printPruned prints the removed bundles, and what the cache still takes.
 func printPruned(w io.Writer, r *mcpb.PruneReport) error {
 	removed := names(r.Removed, func(b mcpb.CachedBundle) string {
 		return "removed " + cachedLine(b)

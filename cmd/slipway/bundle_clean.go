@@ -58,6 +58,8 @@ func notCleaned(cmd *cobra.Command, name string, r *mcpb.CleanReport, err error)
 	return bundleError(name, err)
 }
 
+// printCleaned prints the repairs of the manifest with their positions, then the removed
+// files with the reason for each.
 func printCleaned(w io.Writer, r *mcpb.CleanReport, dry bool) error {
 	if !r.Changed {
 		_, err := fmt.Fprintf(w, "nothing to clean, %s\n", byteCount(r.Before))

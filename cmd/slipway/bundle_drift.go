@@ -100,6 +100,8 @@ const (
 	maxStrayLine = 400 // bytes
 )
 
+// add keeps a copy of a line that is not a message: the first maxStray lines, each cut to
+// maxStrayLine bytes. It is safe for concurrent use.
 func (s *strayLines) add(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,6 +110,7 @@ func (s *strayLines) add(line []byte) {
 	}
 }
 
+// findings returns one finding for each line, at the place of the manifest.
 func (s *strayLines) findings(place string) (list []check.Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,6 +132,9 @@ func manifestPlace(name string) string {
 	return name + "!" + mcpb.ManifestName
 }
 
+// updateManifest writes the tools and prompts that the running server offers to the manifest
+// in the folder name. It replaces the file atomically and keeps its mode. An archive is a
+// usage error.
 func updateManifest(cmd *cobra.Command, name string, src *mcpb.Source) error {
 	place := manifestPlace(name)
 	info, err := os.Stat(place)

@@ -47,6 +47,8 @@ Nothing is started, and default values of secrets are not shown.`,
 	return cmd
 }
 
+// printInfo prints the metadata of a bundle, one line for each that is set, and tables of its
+// tools, prompts, options and largest files.
 func printInfo(w io.Writer, i *mcpb.Info) error {
 	out := newLayout(w)
 	out.line(named(i.Title), plain(" "+i.Version))
@@ -111,6 +113,8 @@ func signedBy(v *mcpb.Verification) string {
 	return text
 }
 
+// more completes the head of a table that cannot be complete, because the server adds entries
+// when it runs.
 func more(generated bool) string {
 	if generated {
 		return ", and more at run time"
@@ -118,6 +122,7 @@ func more(generated bool) string {
 	return ""
 }
 
+// person returns an author as in package.json: NAME <EMAIL> (URL).
 func person(a mcpb.Author) string {
 	text := a.Name
 	if a.Email != "" {
@@ -129,6 +134,7 @@ func person(a mcpb.Author) string {
 	return text
 }
 
+// ranges returns version ranges by name, sorted: "node >=18, python >=3.10".
 func ranges(of map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -137,6 +143,7 @@ func ranges(of map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
+// optionNotes returns the type of an option and what else a user must know to set it.
 func optionNotes(o mcpb.Option) string {
 	notes := []string{o.Type}
 	if o.Multiple {

@@ -200,6 +200,8 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 	return nil
 }
 
+// writeDraft writes a manifest, and prints from which files its values were taken. An
+// existing file is an error unless force is set.
 func writeDraft(cmd *cobra.Command, name string, d *mcpb.Draft, force bool) error {
 	text, err := d.Manifest()
 	if err != nil {

@@ -80,6 +80,9 @@ leads outside DIR, or a name cannot be unpacked safely.`,
 	return cmd
 }
 
+// run packs dir into the archive out, or with --list and --explain prints which files would
+// be packed. A folder with mcp.json is packed as a site with its programs, any other as a
+// bundle with its own manifest; flags of the other kind are usage errors.
 func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 	// Packing generates little garbage, but much of it at once: collecting it early costs
 	// nothing and saves a third of the memory.
@@ -160,6 +163,8 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 	return bundleError(dir, err)
 }
 
+// printPacked prints the size and hash of an archive, its five largest files, and how many
+// files were excluded for each reason, the most frequent first.
 func printPacked(w io.Writer, r *mcpb.PackReport) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n",
@@ -220,6 +225,8 @@ func (p *packing) preview(cmd *cobra.Command, dir, out string) error {
 	})
 }
 
+// printSelection prints a line for each file of a folder: + if it is packed, - with the
+// reason if it is not.
 func printSelection(w io.Writer, s *mcpb.Selection) error {
 	out := bufio.NewWriter(w)
 	for _, f := range s.Files {

@@ -62,6 +62,9 @@ Server stderr is printed to stderr, with secrets removed.
 	return handlesSignals(cmd)
 }
 
+// runBundle serves a bundle on stdin and stdout until stdin ends or a signal arrives.
+// Requests wait for the server as long as the start flags allow; the server is supervised, so
+// a crash restarts it while the client stays connected.
 func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *startFlags) error {
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	defer stop()
@@ -92,6 +95,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	})
 }
 
+// openBundle opens a bundle. Its errors have the exit code and hint of bundle commands.
 func openBundle(ctx context.Context, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
 	src, err := mcpb.Open(ctx, name, opts)
 	if err != nil {

@@ -71,6 +71,8 @@ archive.`,
 	return cmd
 }
 
+// selfSignedIdentity returns the key and certificate in dir, by default a folder of the
+// user's configuration, and creates them on first use. Only the user can read the key.
 func selfSignedIdentity(cmd *cobra.Command, dir string) (*mcpb.Identity, error) {
 	if dir == "" {
 		base, err := os.UserConfigDir()
@@ -89,6 +91,8 @@ func selfSignedIdentity(cmd *cobra.Command, dir string) (*mcpb.Identity, error) 
 	return id, nil
 }
 
+// loadIdentity reads a certificate with its chain and a key, both as PEM. Keys with a
+// passphrase are refused with the command that removes it.
 func loadIdentity(cert, key string) (*mcpb.Identity, error) {
 	certText, err := os.ReadFile(cert)
 	if err != nil {

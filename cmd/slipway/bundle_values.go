@@ -143,6 +143,8 @@ func ask(in *os.File, out io.Writer, missing []mcpb.Option) (map[string]any, err
 	return answers, nil
 }
 
+// askFor asks on the terminal for a required option until the answer fits its type. The end
+// of the input is a usage error that names the variable to set instead.
 func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any, error) {
 	for {
 		fmt.Fprintf(out, "%s (%s): ", o.Key, o.Type)
@@ -166,6 +168,7 @@ func isNumber(text string) bool {
 	return err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
+// answerOf reads one line. A secret is not echoed, and keeps its blanks.
 func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (string, error) {
 	if secret {
 		text, err := term.ReadPassword(int(in.Fd()))

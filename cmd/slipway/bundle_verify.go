@@ -68,6 +68,8 @@ unsafe archive.`,
 	return cmd
 }
 
+// verifyHint returns the next step for a bundle that did not verify. An invalid signature has
+// none: the bundle must not be used.
 func verifyHint(v *mcpb.Verification) string {
 	switch v.Status {
 	case mcpb.StatusUnsigned:
@@ -78,6 +80,8 @@ func verifyHint(v *mcpb.Verification) string {
 	return ""
 }
 
+// printVerification prints the status and signer of a bundle. The time of signing is only a
+// claim, since no timestamp authority confirms it.
 func printVerification(w io.Writer, v *mcpb.Verification) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s: %s\n", v.Archive, v.Status)

@@ -97,6 +97,8 @@ func callContext(cmd *cobra.Command) context.Context {
 	})
 }
 
+// call calls a tool with KEY=VALUE pairs, or with the arguments in object. An error about the
+// arguments gets a hint that lists those of the tool.
 func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult,
 	error) {
 	tool, err := c.tool(name)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/cluster/nats"
 	"github.com/slipway-mcp/slipway/cluster/redis"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/serve"
@@ -24,7 +26,7 @@ type clusterFlags struct {
 
 // Limits of the cluster flags.
 const (
-	maxPassword = 4 << 10
+	maxPassword = 16 << 10 // a credentials file of NATS
 	joinWithin  = 10 * time.Second
 	leaveWithin = 2 * time.Second
 )
@@ -86,21 +88,36 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 }
 
 // clusterForm is the hint for a wrong URL.
-const clusterForm = "for example --cluster redis://valkey.internal:6379/0"
+const clusterForm = "for example --cluster nats://nats.internal:4222 or redis://valkey.internal:6379/0"
+
+// clusterEngine is an engine with the addresses of its servers, as host:port.
+type clusterEngine interface {
+	cluster.Engine
+	Hosts() []string
+}
 
 // open returns the engine, without connecting to it.
-func (f *clusterFlags) open() (*redis.Engine, error) {
-	var opts redis.Options
+func (f *clusterFlags) open() (clusterEngine, error) {
+	var secret func() (string, error)
 	if f.passwordFile != "" {
-		opts.Password = func() (string, error) {
+		secret = func() (string, error) {
 			text, err := fsutil.ReadText(f.passwordFile, maxPassword)
 			return strings.TrimSpace(string(text)), err
 		}
-		if _, err := opts.Password(); err != nil {
+		if _, err := secret(); err != nil {
 			return nil, badInput("", "cluster password file: %v", err)
 		}
 	}
-	engine, err := redis.Open(f.urls, &opts)
+	var engine clusterEngine
+	var err error
+	switch scheme, _, _ := strings.Cut(f.urls, "://"); scheme {
+	case "nats", "tls":
+		engine, err = nats.Open(f.urls, &nats.Options{Secret: secret})
+	case "redis", "rediss":
+		engine, err = redis.Open(f.urls, &redis.Options{Password: secret})
+	default:
+		err = errors.New("want nats:// or tls:// for NATS, redis:// or rediss:// for Redis or Valkey")
+	}
 	switch {
 	case err == nil:
 		return engine, nil

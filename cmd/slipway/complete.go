@@ -39,6 +39,8 @@ chosen for other arguments. Prints one suggestion per line.
 	return cmd
 }
 
+// complete asks for values of the argument in the first pair, KEY=PREFIX, of a prompt or a
+// resource template. The other pairs are arguments that are already chosen.
 func (c *openSource) complete(cmd *cobra.Command, name string, pairs []string) (*mcp.CompleteResult, error) {
 	if !c.cat.Completions {
 		return nil, no("", "%s: the source makes no suggestions", c.arg)
@@ -88,6 +90,7 @@ func (c *openSource) reference(name string) (template, prompt string, err error)
 	return "", p.Name, nil
 }
 
+// printSuggestions prints one value per line, and on stderr whether the server has more.
 func printSuggestions(w, stderr io.Writer, result *mcp.CompleteResult) error {
 	var answer struct {
 		Completion mcp.Completion `json:"completion"`

@@ -111,6 +111,10 @@ terminal you are asked, with the exact command line; otherwise pass
 	return cmd
 }
 
+// run adds a source to a definitions file, in this order: read the source and make an entry,
+// merge it into the text of the file, ask the user if the entry starts a program, then write.
+// Nothing is kept or written before the user agreed, nor with --dry-run. A TypeScript file is
+// not edited; the entry is printed to be pasted.
 func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	if err := a.complete(cmd); err != nil {
 		return err
@@ -325,6 +329,8 @@ type addedJSON struct {
 	Findings   []check.Finding `json:"findings"`
 }
 
+// print reports the addition as JSON or text. Todo has the steps left to the user, such as
+// setting a secret.
 func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *stax.Added, entry *open.Addition) error {
 	s := entry.Server()
 	todo, report := entry.Review(file, added)
@@ -351,6 +357,8 @@ func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *st
 	return a.tell(cmd.OutOrStdout(), file, before, added, entry, todo)
 }
 
+// tell prints each added server and the steps left to the user. Names and descriptions come
+// from others, so invisible characters are escaped.
 func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added, entry *open.Addition,
 	todo []string) error {
 	out := &strings.Builder{}

@@ -118,6 +118,9 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	return plan, report, nil
 }
 
+// run plans the changes of client files, prints them, and writes them unless --dry-run is
+// set. With --exact, a definition that a client cannot represent stops the run before
+// anything is written. Conflicting entries are kept and make the exit code 1.
 func (a *applying) run(cmd *cobra.Command, files []string) error {
 	added := len(files) == 0
 	files, err := defaultFiles(cmd, files, &a.Scope)

@@ -28,6 +28,7 @@ members, syntax of references.`,
 	return cmd
 }
 
+// printClients prints for each client which parts of a definition its file can express.
 func printClients(w io.Writer, all []clients.Client) error {
 	rows := [][]string{{"CLIENT", "NAME", "SUPPORTS"}}
 	for _, c := range all {

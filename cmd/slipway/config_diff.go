@@ -53,6 +53,7 @@ To compare files with definitions, use "slipway config apply --dry-run".
 	return cmd
 }
 
+// printDrift prints one line per difference between a client file and what was written to it.
 func printDrift(w io.Writer, drift []clients.Drift) error {
 	for _, d := range drift {
 		line := fmt.Sprintf("%s: %s: %s", d.Client, d.Path, strings.TrimSpace(d.Server+" "+d.Change))

@@ -33,7 +33,7 @@ func endpointDefinitions(cmd *cobra.Command, files []string, name string) (*stax
 	}
 	groups := make(map[string][]string)
 	if v := file.Value("endpoint"); v != nil {
-		if groups, err = pairs("--endpoint", v.Texts); err != nil {
+		if groups, err = pairs("--endpoint", "support=tickets", v.Texts); err != nil {
 			return nil, err
 		}
 	}

@@ -84,6 +84,8 @@ name. Description and version default to those of the definition or the package.
 	return cmd
 }
 
+// notExported returns a usage error for missing information, and exit code 5 for a definition
+// that the format of registries cannot express.
 func notExported(err error) error {
 	var need *registry.NeedError
 	var unfit *registry.UnfitError

@@ -48,6 +48,8 @@ and unknown members are kept.
 	return cmd
 }
 
+// explainMerge prints for each server the file that its definition comes from, and the files
+// with lower precedence that also define it.
 func explainMerge(w io.Writer, merged *stax.Merged) {
 	for _, s := range merged.Config.Servers {
 		from := merged.From[s.Name]

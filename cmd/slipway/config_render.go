@@ -118,6 +118,7 @@ func (t *translating) inexact(what string, report *check.Report) error {
 		"%s: not representable: %s", what, report.Summary())
 }
 
+// clientNamed returns a client by its ID. For an unknown one, the hint suggests the nearest.
 func clientNamed(id string) (clients.Client, error) {
 	c, near := clients.ByID(id)
 	if c != nil {

@@ -19,6 +19,7 @@ func (s *sourceFlags) flags(cmd *cobra.Command) {
 		"`source` of secrets, searched in the given order (repeatable)")
 }
 
+// resolver returns a resolver that searches the stores of --secrets-from in their order.
 func (s *sourceFlags) resolver() (*stax.Resolver, error) {
 	self, _ := os.Executable() // if that fails, only PATH is searched
 	r := &stax.Resolver{Self: self}
@@ -78,6 +79,7 @@ missing.
 	return cmd
 }
 
+// printFound prints where each secret is found, never its value.
 func printFound(w io.Writer, found []stax.Found) error {
 	out := newLayout(w)
 	for _, f := range found {
@@ -96,6 +98,7 @@ func printFound(w io.Writer, found []stax.Found) error {
 	return out.flush()
 }
 
+// missingSecrets returns an error that names the required secrets without a source, or nil.
 func missingSecrets(found []stax.Found) error {
 	var keys []string
 	for _, f := range found {

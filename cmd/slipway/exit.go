@@ -74,6 +74,7 @@ func denied(hint, format string, args ...any) *failure {
 	return failed(exitPolicy, hint, format, args)
 }
 
+// failed returns a failure with an exit code. An empty hint prints none.
 func failed(code int, hint, format string, args []any) *failure {
 	return &failure{
 		code: code,
@@ -158,6 +159,9 @@ func jsonErrors(cmd *cobra.Command, args []string) bool {
 	return cmd != nil && wantsJSON(cmd)
 }
 
+// explain turns any error of a command into a failure with exit code and hint: a failure
+// stays as it is; then blocked addresses, missing logins, errors of opening a source by their
+// kind, and all others by their code in the protocol.
 func explain(err error) *failure {
 	var known *failure
 	if errors.As(err, &known) {

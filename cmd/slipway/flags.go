@@ -116,6 +116,7 @@ type size int64
 
 func (s *size) String() string { return s.text() }
 
+// text returns the size in the largest unit that divides it, so that Set reads it back.
 func (s size) text() string {
 	n := int64(s)
 	for _, u := range units() {
@@ -128,6 +129,8 @@ func (s size) text() string {
 
 func (s *size) Type() string { return "size" }
 
+// Set reads a size in bytes, or with a unit: KiB, KB and K are all 1,024 bytes, in any case.
+// Zero, negative sizes and sizes above 1 TiB are errors.
 func (s *size) Set(text string) error {
 	number := text
 	factor := int64(1)
@@ -153,6 +156,7 @@ type duration time.Duration
 func (d *duration) String() string { return time.Duration(*d).String() }
 func (d *duration) Type() string   { return "duration" }
 
+// Set reads a time with a unit, as package time does. Negative times are errors.
 func (d *duration) Set(text string) error {
 	value, err := time.ParseDuration(text)
 	switch {
@@ -184,6 +188,7 @@ func (l *level) String() string {
 func (l *level) Type() string      { return "level" }
 func (l *level) choices() []string { return []string{"debug", "info", "warn", "error"} }
 
+// Set reads one of the level's choices; offsets such as info+2 are errors.
 func (l *level) Set(text string) error {
 	if slices.Contains(l.choices(), text) {
 		return (*slog.Level)(l).UnmarshalText([]byte(text))

@@ -68,6 +68,7 @@ func helpSections(cmd *cobra.Command) (sections []helpSection) {
 	return appendSection(sections, "Topics", topics)
 }
 
+// appendSection appends a section, unless it has no rows.
 func appendSection(sections []helpSection, title string, rows []row) []helpSection {
 	if len(rows) == 0 {
 		return sections
@@ -75,6 +76,7 @@ func appendSection(sections []helpSection, title string, rows []row) []helpSecti
 	return append(sections, helpSection{title, rows})
 }
 
+// commandRows returns the subcommands of a group that are not hidden.
 func commandRows(cmd *cobra.Command, group string) (rows []row) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() && c.GroupID == group && c.Name() != "help" {
@@ -178,6 +180,8 @@ Start here:
 // line to themselves.
 const maxHelpColumn = 30
 
+// writeRows prints names and descriptions in two columns. The first is as wide as the longest
+// name that fits into maxHelpColumn; longer names have a line of their own.
 func writeRows(w io.Writer, rows []row) {
 	column := 0
 	for _, r := range rows {

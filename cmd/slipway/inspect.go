@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,6 +63,9 @@ A recording (*.mcplog) is shown without its server.
 	return cmd
 }
 
+// run serves the page of the inspector on a loopback address. Any other address is refused,
+// since the page can call every tool. The token in the printed URL keeps other users of the
+// machine out.
 func (i *inspector) run(cmd *cobra.Command, args []string) error {
 	if err := oneTokenOneServer(args); err != nil {
 		return err
@@ -117,6 +119,7 @@ func (i *inspector) serve(cmd *cobra.Command, ln net.Listener, sources []*inspec
 	return page.Serve(ctx, ln)
 }
 
+// folders returns the folders of --root as file URLs with absolute paths.
 func (i *inspector) folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, name := range i.roots {
@@ -222,34 +225,6 @@ func (e hintedError) Unwrap() error { return e.error }
 
 // Hint returns the next step, or "".
 func (e hintedError) Hint() string { return e.hint }
-
-// openBrowser opens an address in the default browser. It passes a file that leads there:
-// every user of the machine can read the arguments of a process. The caller must call
-// remove at the end.
-func openBrowser(address string) (remove func(), err error) {
-	file, err := os.CreateTemp("", "slipway-inspect-*.html") // only this user can read it
-	if err != nil {
-		return func() {}, err
-	}
-	remove = func() { _ = os.Remove(file.Name()) }
-	_, err = fmt.Fprintf(file,
-		"<!doctype html><meta charset=utf-8><meta http-equiv=refresh content='0;url=%s'>\n", address)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return remove, err
-	}
-	return remove, start(defaultBrowser(), file.Name())
-}
-
-// defaultBrowser returns the command that opens a page in the default browser.
-func defaultBrowser() []string {
-	switch runtime.GOOS {
-	case "darwin":
-		return []string{"open"}
-	case "windows":
-		return []string{"rundll32", "url.dll,FileProtocolHandler"}
-	}
-	return []string{"xdg-open"}
-}
 
 // isWebURL reports whether a text is an http or https URL.
 func isWebURL(text string) bool {

@@ -75,6 +75,7 @@ site check EX/http-reference --json
 site diff EX/http-reference EX/http-reference --json
 site freeze EX/http-reference -o frozen --dry-run --json
 site endpoint http://127.0.0.1:1/ --host node --json
+site init EX/handbook --dry-run --json
 site eval EX/handbook EX/handbook/questions.tsv --json
 policy check EX/policy/policy.cedar --json
 policy test EX/policy/policy.cedar EX/policy/cases.yaml --json

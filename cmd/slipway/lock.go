@@ -46,6 +46,9 @@ An existing lock is not overwritten; use "slipway lock approve".
 	return cmd
 }
 
+// create records what the sources offer now, and writes it to a new lock file. All sources
+// must answer: a lock with some of them missing would block these. An existing lock is an
+// error, because only a review may change it.
 func (l *locking) create(cmd *cobra.Command, args []string) error {
 	path, err := l.path(cmd, args)
 	if err != nil {
@@ -98,6 +101,7 @@ type lockedSource struct {
 	Items   []string `json:"items"`
 }
 
+// lockedSources returns the sources with their items sorted, for --json.
 func lockedSources(subjects []lock.Subject, entries map[string]*lock.Entry) []lockedSource {
 	return names(subjects, func(s lock.Subject) lockedSource {
 		e := entries[s.Name]

@@ -56,6 +56,8 @@ func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err e
 	return path, true, err
 }
 
+// isDefinitionsFile reports whether a SOURCE is a file with definitions, by its name. Its
+// content is checked when it is opened.
 func isDefinitionsFile(arg string) bool {
 	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || stax.FormatOf(arg) == 0 {
 		return false
@@ -183,6 +185,8 @@ func sayer(w io.Writer) func(format string, args ...any) {
 	}
 }
 
+// tell reports a difference from the lock on stderr and in the audit log, with its effect
+// under the policy.
 func (g *guarding) tell(d lock.Drift, policy lock.Policy) {
 	what := ": not offered until it is approved"
 	switch {

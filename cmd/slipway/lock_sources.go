@@ -65,6 +65,7 @@ type locking struct {
 	secrets definitions
 }
 
+// flags defines the flags that all lock commands share.
 func (l *locking) flags(cmd *cobra.Command) {
 	l.secrets.flags(cmd)
 	valueFlags(cmd)
@@ -137,6 +138,9 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 	return all, nil
 }
 
+// serversIn returns the enabled servers of a definitions file. Each is opened with its whole
+// catalog, before overrides and tool lists apply, because the lock contains the server's own
+// names.
 func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options) (all []lock.Subject, err error) {
 	merged, err := l.secrets.valid(cmd, []string{file})
 	if err != nil {

@@ -96,6 +96,8 @@ SLIPWAY_STORE_KEY=file:PATH selects another file.`,
 	return cmd
 }
 
+// run logs in to one server, or with --list and --rekey acts on the store of logins. It waits
+// for the user in the browser at most --timeout.
 func (f *loginFlags) run(cmd *cobra.Command, args []string) error {
 	store, err := credentialStore(cmd)
 	if err != nil {
@@ -220,6 +222,8 @@ type loginJSON struct {
 	Ended       string     `json:"ended,omitempty"`
 }
 
+// shownLogin returns a login as --json prints it: without tokens, and without secrets in
+// URLs.
 func shownLogin(l *identity.Login) *loginJSON {
 	shown := &loginJSON{
 		Server:      secrets.URL(l.Server),

@@ -23,13 +23,18 @@ const storeKeyVariable = "SLIPWAY_STORE_KEY"
 
 // credentialStore returns the store of logins of the current user.
 func credentialStore(cmd *cobra.Command) (*identity.Store, error) {
+	return openStore(cmd, "credentials", "logins")
+}
+
+// openStore returns the store in a folder of the state folder. kept is what it contains.
+func openStore(cmd *cobra.Command, folder, kept string) (*identity.Store, error) {
 	dir, err := clients.StateDir()
 	if err != nil {
 		return nil, fmt.Errorf("find the state folder: %w", err)
 	}
 	opts := &identity.StoreOptions{
 		Created: func(place string) {
-			say(cmd.ErrOrStderr(), "logins are encrypted with a new key in %s", place)
+			say(cmd.ErrOrStderr(), "%s are encrypted with a new key in %s", kept, place)
 		},
 	}
 	switch kind, path, _ := strings.Cut(os.Getenv(storeKeyVariable), ":"); {
@@ -39,7 +44,7 @@ func credentialStore(cmd *cobra.Command) (*identity.Store, error) {
 	default:
 		return nil, usage("", "%s: want keychain or file:PATH", storeKeyVariable)
 	}
-	return identity.OpenStore(filepath.Join(dir, "credentials"), opts), nil
+	return identity.OpenStore(filepath.Join(dir, folder), opts), nil
 }
 
 // newIdentity returns the logins of the current user. log may be nil.

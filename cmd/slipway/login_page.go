@@ -55,6 +55,9 @@ func interaction(
 		Rejected: func(err error) {
 			say(stderr, "not used: %v", err)
 		},
+		Registering: func(issuer string) {
+			say(stderr, "%s no longer knows Slipway's registration: registering again", secrets.URL(issuer))
+		},
 	}
 }
 

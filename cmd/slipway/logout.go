@@ -40,7 +40,9 @@ it at the next request.`,
 			if err != nil {
 				return err
 			}
+			wait := waitFor(cmd, secrets.URL(server))
 			revoked, err := c.Logout(cmd.Context(), server)
+			wait.finish()
 			gone := !errors.Is(err, identity.ErrNoLogin)
 			if wantsJSON(cmd) {
 				if err := printJSON(cmd.OutOrStdout(), map[string]bool{
@@ -94,7 +96,9 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 	if err != nil {
 		return err
 	}
+	wait := waitFor(cmd, visible.Line(caller))
 	ended, err := c.Disconnect(cmd.Context(), caller, server)
+	wait.finish()
 	if wantsJSON(cmd) {
 		if err := printJSON(cmd.OutOrStdout(), map[string]any{
 			"loggedOut": ended > 0,

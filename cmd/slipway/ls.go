@@ -124,6 +124,7 @@ func (l *listing) print(w io.Writer) error {
 	return out.flush()
 }
 
+// about joins a title and a description, which often begins with the title.
 func about(name, description string) string {
 	if name == "" || description == "" || strings.HasPrefix(description, name) {
 		return name + strings.TrimPrefix(description, name)
@@ -144,6 +145,7 @@ func signature(schema []byte) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
+// promptSignature returns the arguments of a prompt, optional ones in brackets.
 func promptSignature(arguments []mcp.PromptArgument) string {
 	var words []string
 	for _, a := range arguments {

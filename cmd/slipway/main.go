@@ -16,6 +16,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
+// main runs the command and exits with its code. Everything that is buffered for the terminal
+// is flushed and the console restored before os.Exit, which runs no deferred calls.
 func main() {
 	asFirstProcess()
 	releaseMemoryLater()

@@ -54,6 +54,7 @@ func manName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 }
 
+// manSection returns 7 (conventions) for help topics, and 1 for commands.
 func manSection(cmd *cobra.Command) string {
 	if cmd.IsAdditionalHelpTopicCommand() {
 		return "7"
@@ -100,6 +101,7 @@ func roffParagraphs(text string) string {
 	return out.String()
 }
 
+// roffLines escapes each line, so that no text begins a macro.
 func roffLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {

@@ -33,6 +33,8 @@ func networks(cmd *cobra.Command) ([]netip.Prefix, error) {
 	return parseNetworks(words)
 }
 
+// parseNetworks returns the networks of --allow-network. One word can name several, such as
+// private.
 func parseNetworks(words []string) ([]netip.Prefix, error) {
 	var allow []netip.Prefix
 	for _, word := range words {

@@ -150,6 +150,7 @@ func shown(blocks []block) string {
 	return text.String()
 }
 
+// line writes text with exactly the line feed that it may already have.
 func line(w io.Writer, text string) {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"

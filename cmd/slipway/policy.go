@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
+
+const policyFileHelp = `FILE is a policy, or the configuration of "slipway serve", such as slipway.yaml,
+with its policy and the rules of its tool scopes.`
 
 const policyHelp = `ITEM is SERVER/NAME with the original name of a tool, prompt or resource, such
 as github/create_issue.`
@@ -32,8 +37,53 @@ func newPolicy() *cobra.Command {
 		newPolicySchema())
 }
 
-// openPolicy reads the rules in a file. Mistakes in them are the answer no.
-func openPolicy(path string) (*policy.Set, error) {
+// openPolicy reads the rules in a file, which may be the configuration of serve. Mistakes in
+// them are the answer no.
+func openPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
+	if slices.Contains([]string{".yaml", ".yml", ".json", ".jsonc", ".toml"}, strings.ToLower(filepath.Ext(path))) {
+		return configuredPolicy(cmd, path)
+	}
+	return readPolicy(path)
+}
+
+// configuredPolicy returns the rules that serve applies with a configuration file.
+func configuredPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
+	file, err := readConfig(cmd, path)
+	if err != nil {
+		return nil, err
+	}
+	f, declared := declaredServe()
+	f.config.file = file
+	f.config.origins = make(map[string]string)
+	if err := f.config.overlay(declared.Flags()); err != nil {
+		return nil, err
+	}
+	if f.policyFile == "" && len(f.toolScopes) == 0 {
+		return nil, badInput("set serve.access.policy, or name the policy",
+			"%s: it has neither a policy nor tool scopes", path)
+	}
+	set := policy.Unrestricted()
+	if f.policyFile != "" {
+		if set, err = readPolicy(f.policyFile); err != nil {
+			return nil, err
+		}
+	}
+	scopes, err := pairs("--tool-scope", "delete_city=write", f.toolScopes)
+	if err != nil {
+		return nil, err
+	}
+	implies, err := pairs("--scope-implies", "admin=write", f.implies)
+	if err != nil || len(scopes) == 0 {
+		return set, err
+	}
+	if set, err = set.WithToolScopes(scopes, implies); err != nil {
+		return nil, badInput("slipway config check "+path, "%s: %v", path, err)
+	}
+	return set, nil
+}
+
+// readPolicy reads a file of rules.
+func readPolicy(path string) (*policy.Set, error) {
 	set, err := policy.Open(path)
 	if err == nil {
 		return set, nil
@@ -100,7 +150,7 @@ func (f *decisionFlags) request(item string, arguments []string) (*policy.Reques
 	default:
 		return nil, usage("", "--kind %s: want tool, prompt, resource or server", f.kind)
 	}
-	claims, err := pairs("--claim", f.claims)
+	claims, err := pairs("--claim", "department=finance", f.claims)
 	if err != nil {
 		return nil, err
 	}

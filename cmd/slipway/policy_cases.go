@@ -38,7 +38,7 @@ and what is expected:
 		Example: `  slipway policy test examples/policy/policy.cedar examples/policy/cases.yaml`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := openPolicy(args[0])
+			set, err := openPolicy(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -93,6 +93,7 @@ func readCases(cmd *cobra.Command, path string) ([]policy.Case, error) {
 	return cases, nil
 }
 
+// printCaseOutcomes prints the failed cases, and how many passed.
 func printCaseOutcomes(w io.Writer, outcomes []caseOutcome) error {
 	failed := 0
 	for _, o := range outcomes {

@@ -25,7 +25,7 @@ annotations and ids. The exit code is 1 if a rule is invalid.`,
 		Example: `  slipway policy check examples/policy/policy.cedar`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := openPolicy(args[0])
+			set, err := openPolicy(cmd, args[0])
 			if err != nil {
 				return err
 			}

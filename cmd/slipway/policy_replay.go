@@ -22,7 +22,7 @@ count as favourable to the caller.`,
 		Example: `  slipway policy replay examples/policy/policy.cedar audit.jsonl`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := openPolicy(args[0])
+			set, err := openPolicy(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -51,6 +51,8 @@ count as favourable to the caller.`,
 	return cmd
 }
 
+// printReplay prints each request whose decision has changed, with the number of times it was
+// made, and how many requests depend on what the log does not contain.
 func printReplay(w io.Writer, r *policy.Replay) error {
 	for i := range r.Changed {
 		c := &r.Changed[i]
@@ -58,13 +60,13 @@ func printReplay(w io.Writer, r *policy.Replay) error {
 		if who == "" {
 			who = "a caller without a token"
 		}
-		_, err := fmt.Fprintf(w, "%s (%s) -> %s (%s): %s, %s %s, %d times\n", c.Was, visible.Line(c.WasRule), c.Now,
+		_, err := fmt.Fprintf(w, "%s (%s) -> %s (%s): %s, %s %s (×%d)\n", c.Was, visible.Line(c.WasRule), c.Now,
 			visible.Line(c.NowRule), visible.Line(who), visible.Line(c.Method), visible.Line(c.Item), c.Times)
 		if err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d requests, %d different decisions; %d depend on arguments, time or place\n", r.Lines,
+	_, err := fmt.Fprintf(w, "requests: %d, different decisions: %d, dependent on arguments, time or place: %d\n", r.Lines,
 		len(r.Changed), r.Open)
 	return err
 }

@@ -26,11 +26,12 @@ func newPolicyWho() *cobra.Command {
 		Long: `List every user, group, role, scope and client that the rules name, and what
 each may do with an item, with the best arguments and at the best time.
 
+` + policyFileHelp + `
 ` + policyHelp,
 		Example: `  slipway policy who examples/policy/policy.cedar github/create_issue`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := openPolicy(args[0])
+			set, err := openPolicy(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -42,6 +43,9 @@ each may do with an item, with the best arguments and at the best time.
 			for _, p := range set.Who(r.Action, r.Item) {
 				all = append(all, shownPermission{p.Holder.String(), p.Decision.Effect.String(), p.Decision.RuleID(), p.Open})
 			}
+			if text := misnamedHint(set, r); text != "" {
+				hint(cmd.ErrOrStderr(), text)
+			}
 			return showList(cmd, "who", all, printPermissions)
 		},
 	}
@@ -50,6 +54,7 @@ each may do with an item, with the best arguments and at the best time.
 	return cmd
 }
 
+// printPermissions prints one line for each caller or group, with the rule that decides.
 func printPermissions(w io.Writer, all []shownPermission) error {
 	for _, p := range all {
 		depends := ""

@@ -40,6 +40,7 @@ roles.
 	return cmd
 }
 
+// fill gets a prompt with arguments. Missing required ones are reported before the request.
 func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
 	prompt, err := c.prompt(name)
 	if err != nil {
@@ -66,6 +67,7 @@ func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]
 	return result, nil
 }
 
+// printMessages prints the messages of a prompt, each below its role.
 func printMessages(w io.Writer, result *mcp.GetPromptResult) error {
 	var answer struct {
 		Messages []struct {

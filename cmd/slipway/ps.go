@@ -63,6 +63,7 @@ flight and memory. Replicas that differ or do not answer are marked.`,
 	return cmd
 }
 
+// printProcesses prints processes in their order, separated by empty lines.
 func printProcesses(w io.Writer, all []serve.Process) error {
 	for i := range all {
 		if i > 0 {
@@ -152,6 +153,8 @@ func configLine(c *serve.ConfigState, now time.Time) []span {
 	return line
 }
 
+// printServers prints a table of the servers of a process, and below it the last error of
+// each that is failing. The first start of a server is not a restart.
 func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 	rows := [][]string{{"SERVER", "TRANSPORT", "PHASE", "FOR", "PID", "RESTARTS", "FAILURES", "IN FLIGHT", "PROTOCOL"}}
 	for i := range servers {

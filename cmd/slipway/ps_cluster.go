@@ -36,6 +36,7 @@ func clustersOf(all []serve.Process) []clusterJSON {
 	return clusters
 }
 
+// printClusters prints clusters in their order, separated by empty lines.
 func printClusters(w io.Writer, all []clusterJSON) error {
 	for i := range all {
 		if i > 0 {

@@ -38,6 +38,8 @@ Binary data is not printed to a terminal.
 	return cmd
 }
 
+// read reads a resource. If it does not exist, the hint names the nearest listed URI, or the
+// command that lists them.
 func (c *openSource) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, error) {
 	defer waitFor(cmd, uri).finish()
 	result, err := c.source.ReadResource(cmd.Context(), &mcp.ReadResourceParams{URI: uri})

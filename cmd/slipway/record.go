@@ -57,6 +57,9 @@ requests again and compares the answers.
 	return cmd
 }
 
+// run serves a source on stdin and stdout, and records the messages: those of the client as
+// source 0, and those of the server as source 1. Of definitions only the client's side is
+// recorded.
 func (r *recorder) run(cmd *cobra.Command, arg string) error {
 	if r.output == "" {
 		return usage("add -o FILE.mcplog", "record: the file for the recording is missing")

@@ -115,7 +115,7 @@ func TestExamples(t *testing.T) {
 // elsewhere reports whether a command needs a server at an address of the documentation.
 func elsewhere(line string) bool {
 	return strings.Contains(line, "example.com/mcp") || strings.Contains(line, "--crawl https://example.com") ||
-		strings.Contains(line, "valkey.internal")
+		strings.Contains(line, "valkey.internal") || strings.Contains(line, "nats.internal")
 }
 
 // workplace returns a new folder with the files for the examples: the folder examples of

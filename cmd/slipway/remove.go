@@ -59,6 +59,9 @@ On a terminal you are asked before files are written; --yes agrees.`,
 	return cmd
 }
 
+// run removes a server from the definitions and the client files: plan, print, ask on a
+// terminal, then write. Entries that were changed since Slipway wrote them are kept, and make
+// the exit code 1.
 func (r *removing) run(cmd *cobra.Command, name string) error {
 	if err := r.makePlan(name); err != nil {
 		return err
@@ -148,10 +151,14 @@ func (r *removing) makePlan(name string) error {
 
 // unknown returns the error for a name that nothing has.
 func (r *removing) unknown(name string) error {
-	doc, _ := stax.Parse(r.file, r.before, nil)
-	known := names(doc.Config.Servers, func(s stax.Server) string { return s.Name })
+	known := serversIn(r.file, r.before)
 	hint := "slipway config check " + r.file + " reads the file"
 	switch near := nearest.DidYouMean(name, known); {
+	case r.otherScopeHas(name):
+		hint = "it is in the definitions of the project: slipway remove " + name + " --scope project"
+		if r.Scope == clients.Project {
+			hint = "it is in your own definitions: slipway remove " + name
+		}
 	case near != "":
 		hint = "did you mean " + near + "?"
 	case len(known) > 0:
@@ -160,6 +167,25 @@ func (r *removing) unknown(name string) error {
 		hint = "slipway add SOURCE adds a server; slipway config remove removes entries of other definitions"
 	}
 	return no(hint, "remove: no server is named %q in %s", name, r.file)
+}
+
+// serversIn returns the names of the servers in a definitions file.
+func serversIn(file string, text []byte) []string {
+	doc, _ := stax.Parse(file, text, nil)
+	return names(doc.Config.Servers, func(s stax.Server) string { return s.Name })
+}
+
+// otherScopeHas reports whether the definitions of the other scope have a server of that name.
+func (r *removing) otherScopeHas(name string) bool {
+	file := projectFile()
+	if r.Scope == clients.Project {
+		file, _ = userFile()
+	}
+	if file == "" {
+		return false
+	}
+	text, err := readDefinitions(file)
+	return err == nil && slices.Contains(serversIn(file, text), name)
 }
 
 // definitionsPlan returns the change of the definitions file in the form of a plan.

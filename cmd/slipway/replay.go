@@ -121,6 +121,7 @@ func printOutcomes(w io.Writer, outcomes []*mcplog.Outcome) error {
 // maxExcerpt is how much of a value is printed.
 const maxExcerpt = 200
 
+// excerpt returns the first maxExcerpt bytes of a value on one line.
 func excerpt(value []byte) string {
 	if value == nil {
 		return "(missing)"

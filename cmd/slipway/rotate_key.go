@@ -17,7 +17,7 @@ func newCluster() *cobra.Command {
 		Short: "Manage a cluster of slipway servers",
 		Long: `Manage the replicas that slipway serve --cluster starts. List them with
 slipway ps --cluster.`,
-		Example: `  slipway cluster rotate-key --cluster redis://valkey.internal:6379/0`,
+		Example: `  slipway cluster rotate-key --cluster nats://nats.internal:4222`,
 	}
 	return group(cmd, newRotateKey())
 }
@@ -28,13 +28,13 @@ func newRotateKey() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate-key --cluster URL",
 		Short: "Replace the key that seals session and task ids",
-		Long: `Add a new key to a cluster whose replicas use the key in Redis. Replicas open
-ids with the new key at once, and seal with it after 30 seconds, when all have
-it. Sessions and tasks of previous keys continue for the time of --keep.
+		Long: `Add a new key to a cluster whose replicas use the key in the engine. Replicas
+open ids with the new key at once, and seal with it after 30 seconds, when all
+have it. Sessions and tasks of previous keys continue for the time of --keep.
 
 After a leak, end them at once with --keep 0. Replicas with --state-key-file use
 that file instead.`,
-		Example: `  slipway cluster rotate-key --cluster redis://valkey.internal:6379/0
+		Example: `  slipway cluster rotate-key --cluster nats://nats.internal:4222
   slipway cluster rotate-key --cluster redis://valkey.internal:6379/0 --keep 0`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,12 +60,13 @@ that file instead.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.urls, "cluster", "", "`URL` of the cluster, as for slipway serve")
-	flags.StringVar(&f.passwordFile, "cluster-password-file", "", "`file` with the password for Redis")
+	flags.StringVar(&f.passwordFile, "cluster-password-file", "", "`file` with the password for the engine")
 	flags.DurationVar(&keep, "keep", keep, "how long ids of previous keys stay valid; 0 ends their sessions and tasks")
 	jsonFlag(cmd, "the new key's id and times")
 	return cmd
 }
 
+// printRotation prints when the new key begins to seal, and until when old keys still open.
 func printRotation(w io.Writer, done cluster.Rotation) error {
 	_, err := fmt.Fprintf(w, "key %s seals from %s\n", done.Key, done.Seals.Local().Format(time.DateTime))
 	if err == nil && done.Previous > 0 {

@@ -65,6 +65,9 @@ All calls are made, also of tools that change something: use a server for tests.
 	return cmd
 }
 
+// run repeats the calls of a file at the sources, and reports answers that differ from the
+// expected ones. The calls are assigned to the sources before these are opened, so that a
+// mistake in the file starts no server.
 func (o *callTest) run(cmd *cobra.Command, path string, args []string) error {
 	if err := oneTokenOneServer(args); err != nil {
 		return err

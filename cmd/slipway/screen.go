@@ -178,6 +178,9 @@ func say(w io.Writer, format string, args ...any) {
 // hint prints a hint below a message.
 func hint(w io.Writer, text string) { sayAs(w, style.Hint, "hint: ", "%s", text) }
 
+// sayAs prints a message with a prefix such as "warning: ", wrapped to the terminal. Only the
+// prefix is painted. Control characters in the arguments are escaped, so that a server cannot
+// write to the terminal.
 func sayAs(w io.Writer, paint style.Style, prefix, format string, args ...any) {
 	text := visible.Lines(strings.TrimRight(fmt.Sprintf(format, args...), "\r\n"))
 	text = strings.ReplaceAll(text, "\n", "\n  ")

@@ -112,6 +112,8 @@ func registryFailed(client *registry.Client, err error) error {
 		"registry %s: %v", secrets.URL(client.URL), reason(err))
 }
 
+// printSearch prints the servers that a registry found. Finding none is exit code 1, so that
+// scripts notice it.
 func printSearch(cmd *cobra.Command, client *registry.Client, words []string, found *registry.Results) error {
 	out := searchJSON{
 		Registry: client.URL,
@@ -164,6 +166,8 @@ func foundOf(doc *registry.Document) foundJSON {
 	return f
 }
 
+// printResults prints each server with its description, the ways to run it, and the command
+// that adds it.
 func printResults(w io.Writer, found searchJSON) error {
 	out := newLayout(w)
 	for i, f := range found.Servers {

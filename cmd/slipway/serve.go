@@ -146,15 +146,20 @@ func (f *serveFlags) prepare(cmd *cobra.Command, args []string) error {
 	return f.config.load(cmd, args)
 }
 
+// run opens the sources and serves them until a signal arrives. Everything that can refuse
+// the flags comes before the first source is opened, and each step undoes itself by its
+// deferred call: in the reverse order, the audit log outlives the sources that write to it.
 func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	stderr := cmd.ErrOrStderr()
 	if f.config.print {
 		return f.config.show(cmd, args)
 	}
+	// The file may supply the sources and every flag that was not given.
 	args, names, err := f.config.sources(cmd, args)
 	if err != nil {
 		return err
 	}
+	// Logs first: everything below reports to them.
 	f.logged.Set(logLevel(cmd, slog.Level(f.logLevel), cmd.Flags().Changed("log-level")))
 	log := f.logger(loud(stderr))
 	log, stopTelemetry, err := f.telemetry.start(cmd.Context(), &f.Options, log, &f.logged)
@@ -162,6 +167,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer stopTelemetry()
+	// Conflicts that only the environment has are warnings, reported later.
 	for _, c := range f.conflicts(args) {
 		if !c.outside {
 			return usage(c.hint, "serve: %s", c.message)
@@ -173,6 +179,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer ignore()
+	// What outlives the sources: the audit log, the keys, the cluster, the recording.
 	var forgetKeys func()
 	if f.Audit, f.closeAudit, err = f.audit.open(log); err != nil {
 		return err
@@ -193,6 +200,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer stopRecording()
+	// How sources are opened, and what observes them.
 	o, err := sourceOptions(cmd, log, serverStderr(stderr, log, f.logFormat == logJSON))
 	if err != nil {
 		return err
@@ -200,10 +208,16 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.openVault(cmd, o.Definitions.Resolver, log); err != nil {
 		return err
 	}
+	if err := f.openBroker(cmd, o.Definitions.Resolver, log); err != nil {
+		return err
+	}
 	o.Live.Source.Observe = audited(&f.recording, o.Live.Source.Observe)
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
+	if o.PageCache, err = pageCache(); err != nil {
+		return err
+	}
 	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log, LogSearches: f.logSearches}, f.maxSite
 	switch {
 	case f.fallback.source != "":
@@ -212,6 +226,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) == 1:
 		f.auth.SourceNames = names
 	}
+	// Nothing is opened before its lock applies.
 	lock, err := newGuarding(cmd, args, true)
 	if err != nil {
 		return err
@@ -226,6 +241,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.servers.apply(o, log, f.Server.RequestTimeout); err != nil {
 		return err
 	}
+	// A source that requires a login can offer it on a terminal, and is then opened again.
 	var src mcp.Source
 	var stop func()
 	err = withLogin(cmd, func() (err error) {
@@ -300,11 +316,14 @@ func (f *serveFlags) open(
 			}
 			return compose.Edit(src, &f.shown)
 		}
+		own := *o
 		if len(args) == 1 {
-			o.Name = f.shown.Name
-			o.Title = f.shown.Title
+			own.Name = f.shown.Name
+			own.Title = f.shown.Title
+			// A lock compares the complete catalog.
+			own.BuildBehind = lock == nil && !open.Argument(args[0]).MayTakeLong()
 		}
-		return openAll(ctx, args, names, o, lock, f.union(args, o, log))
+		return openAll(ctx, args, names, &own, lock, f.union(args, o, log))
 	}
 	site := args[len(args)-1] // the only source, or the one that falls back to another
 	if len(args) > 1 && f.fallback.source == "" || !open.Argument(site).MayTakeLong() {
@@ -327,6 +346,8 @@ func (f *serveFlags) union(args []string, o *open.Options, log *slog.Logger) *co
 	return join
 }
 
+// unionOf returns the options for joining sources under the name of this program. If names
+// collide after a change, the previous catalog stays, and the collision is logged.
 func unionOf(log *slog.Logger) *compose.UnionOptions {
 	return &compose.UnionOptions{
 		Server: mcp.Implementation{
@@ -338,6 +359,8 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	}
 }
 
+// serve offers src on stdio or at the addresses, and announces the URL once it accepts
+// requests. It returns after the drain.
 func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger) error {
 	f.Logger, f.Upstreams, f.Announce = log, upstreams(&f.roster), announcement("serve")
 	f.Server.Clients = &f.clients
@@ -364,19 +387,23 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	if err != nil {
 		return err
 	}
+	a := &announcing{stderr: stderr}
 	f.Observer = serve.Observer{
 		Started: func(info *serve.Info) {
-			banner(stderr, cat, info, f.Auth != nil && len(f.Auth.AuthorizationServers) == 0)
+			a.started(ctx, src, cat, info, f.Auth != nil && len(f.Auth.AuthorizationServers) == 0)
 		},
-		Opened: func(opened mcp.Source) {
-			if cat, err := opened.Catalog(ctx); err == nil {
-				say(stderr, "%s has started: %s", visible.Line(cat.Server.Name), counts(cat))
-			}
-		},
+		Opened: func(opened mcp.Source) { a.opened(ctx, opened) },
+	}
+	if f.Broker != nil {
+		defer f.Broker.Close() // its error is always nil
+	}
+	if f.Vault != nil {
+		defer f.Vault.Close() // its error is always nil
 	}
 	return serve.Run(ctx, src, &f.Options)
 }
 
+// logger returns a logger whose level can change while serving.
 func (f *serveFlags) logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: &f.logged}
 	if f.logFormat == logJSON {

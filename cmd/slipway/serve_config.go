@@ -32,6 +32,8 @@ type configFlags struct {
 	origins  map[string]string // of the flags that are set: where their values come from
 }
 
+// add defines the flags that select and print the configuration file. They have no settings
+// in the file itself.
 func (f *configFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.path, "config", "",
 		"configuration `FILE` (default: slipway.yaml or similar in the current folder, if no SOURCE is given)")
@@ -101,6 +103,7 @@ func (f *serveFlags) reloaded(cmd *cobra.Command, file *settings.File) (
 	next.auth.SourceNames = f.auth.SourceNames
 	next.Addr = f.Addr // the address in use
 	next.policyFile, next.approvalsFile, next.hints = f.policyFile, f.approvalsFile, f.hints
+	next.signIn, next.Broker = f.signIn, f.Broker
 	next.endpoints, next.endpointScopes, next.endpointPolicies = f.endpoints, f.endpointScopes, f.endpointPolicies
 	if (next.TLS.Cert == "") != (f.TLS.Cert == "") {
 		next.TLS = f.TLS // needs a restart
@@ -298,6 +301,7 @@ func (f *configFlags) show(cmd *cobra.Command, args []string) error {
 	return showList(cmd, "settings", shown, printEffective)
 }
 
+// originOfSources returns where --print-config says that the sources come from.
 func (f *configFlags) originOfSources(args []string) string {
 	if len(args) > 0 {
 		return "arguments"
@@ -341,6 +345,8 @@ func shownValue(s *settings.Setting, flag *pflag.Flag) any {
 	return stax.Redact(flag.Value.String())
 }
 
+// printEffective prints settings as YAML with the origin of each as a comment, aligned up to
+// 56 columns.
 func printEffective(w io.Writer, all []effective) error {
 	rows := make([][2]string, len(all))
 	width := 0

@@ -21,7 +21,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 			all = append(all, conflict{flag, hint, message, false})
 		}
 	}
-	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || len(f.issuers) > 0
+	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || len(f.issuers) > 0 || f.signIn.issuer != ""
 	add((f.TLS.Cert == "") != (f.TLS.Key == ""), "tls-cert", "set both", "--tls-cert and --tls-key require each other")
 	add(f.fallback.source != "" && f.prefix != "", "prefix", "omit one of them",
 		"--prefix is for several sources, and --fallback for one site")
@@ -35,7 +35,8 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"the other --audit flags require an audit log")
 	add(f.recorder.output == "" && len(f.recorder.redact) > 0, "redact", "add --record FILE.mcplog",
 		"--redact requires --record")
-	forIssuers := len(f.jwksURLs)+len(f.jwt.Audience)+len(f.jwt.Algorithms)+len(f.claims) > 0
+	forIssuers := len(f.jwksURLs)+len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0 ||
+		len(f.claims) > 0 && f.signIn.issuer == ""
 	add(len(f.issuers) == 0 && forIssuers, "auth-issuer", "add --auth-issuer",
 		"keys, claims or audiences are set, but no issuer")
 	add(len(f.issuers) > 0 && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",
@@ -44,6 +45,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"auth-issuer", "add --auth-issuer", "the --connect flags require --auth-issuer")
 	add(f.connect.secretFile != "" && f.connect.clientID == "", "connect-client-id", "set both",
 		"--connect-client-secret-file requires --connect-client-id")
+	all = append(all, f.signIn.conflicts(f)...)
 	add(f.stdio && f.cluster.urls != "", "cluster", "omit one of them", "--stdio has no --cluster")
 	add(f.cluster.urls == "" && f.cluster.listen != "", "replica-addr", "add --cluster", "--replica-addr needs --cluster")
 	add(f.stdio && f.AdminAddr != "", "admin-addr", "omit one of them", "--stdio has no --admin-addr")

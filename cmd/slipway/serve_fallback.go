@@ -80,6 +80,7 @@ func (p *pair) Close() error {
 	return errors.Join(p.Fallback.Close(), p.close())
 }
 
+// close closes both sources.
 func (p *pair) close() error {
 	closeSource(p.first)
 	closeSource(p.second)

@@ -99,6 +99,8 @@ func (r *reloading) open(ctx context.Context, args []string) (parts []*reloading
 	return parts, nil
 }
 
+// join returns the union of the parts under the given names. Names of tools that collide are
+// an error if no prefix can separate them.
 func (r *reloading) join(ctx context.Context, parts []*reloadingPart, names []string) (mcp.Source, error) {
 	var named []compose.Named
 	args := make([]string, len(parts))
@@ -116,6 +118,7 @@ func (r *reloading) join(ctx context.Context, parts []*reloadingPart, names []st
 	return joined, nil
 }
 
+// closeReloading closes the sources of parts that will not be served.
 func closeReloading(parts []*reloadingPart) {
 	for _, p := range parts {
 		closeSource(p.source.Source)
@@ -431,6 +434,7 @@ func (r *reloading) retire(ctx context.Context, p *reloadingPart) {
 	})
 }
 
+// firstError returns the first error of a report, which explains why it was rejected.
 func firstError(report *check.Report) error {
 	for _, f := range report.Findings() {
 		if f.Severity == check.Error {

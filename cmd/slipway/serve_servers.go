@@ -97,6 +97,8 @@ func (f *idleFlags) settings() []setting {
 	}
 }
 
+// apply sets the options for idle servers. Lazy servers need a folder in which catalogs
+// outlive the process.
 func (f *idleFlags) apply(d *fleet.Idle) error {
 	d.Lazy = f.lazy
 	d.Stop = f.stop

@@ -124,8 +124,9 @@ func (f *serveFlags) addressSettings() []setting {
 			key:   "address.cluster",
 			flag:  "cluster",
 			field: &f.cluster.urls,
-			usage: "serve as one of several replicas, coordinated by the Redis or Valkey at this `url`, such as " +
-				"redis://valkey:6379/0 or rediss:// with TLS; several servers of one database separated by commas",
+			usage: "serve as one of several replicas, coordinated by the NATS, Redis or Valkey at this `url`, such as " +
+				"nats://nats:4222 or redis://valkey:6379/0 (tls:// or rediss:// with TLS); several servers separated " +
+				"by commas",
 			restart: true,
 		},
 		{
@@ -136,10 +137,11 @@ func (f *serveFlags) addressSettings() []setting {
 			restart: true,
 		},
 		{
-			key:     "address.clusterPasswordFile",
-			flag:    "cluster-password-file",
-			field:   &f.cluster.passwordFile,
-			usage:   "`file` with the password for the engine of --cluster",
+			key:   "address.clusterPasswordFile",
+			flag:  "cluster-password-file",
+			field: &f.cluster.passwordFile,
+			usage: "`file` with the password for the engine of --cluster; for NATS also a token, an NKey seed or " +
+				"credentials (.creds)",
 			resolve: settings.ResolvePath,
 			restart: true,
 		},
@@ -334,6 +336,72 @@ func (f *serveFlags) accessSettings() []setting {
 			flag:    "connect-no-resource",
 			field:   &f.connect.noResource,
 			usage:   "omit the resource parameter at --auth-issuer, for those that refuse it, such as Microsoft Entra ID",
+			restart: true,
+		},
+		{
+			key:   "access.signIn",
+			flag:  "sign-in",
+			field: &f.signIn.issuer,
+			usage: "sign users in at the identity provider with this `URL`, and be the authorization server of MCP clients; " +
+				"for providers that do not register clients, such as Entra ID, Google and GitHub",
+			restart: true,
+		},
+		{
+			key:     "access.signInClientID",
+			flag:    "sign-in-client-id",
+			field:   &f.signIn.clientID,
+			usage:   "`ID` of the gateway at that provider, with the callback /oauth/callback below --public-url",
+			restart: true,
+		},
+		{
+			key:     "access.signInClientSecretFile",
+			flag:    "sign-in-client-secret-file",
+			field:   &f.signIn.secretFile,
+			usage:   "`file` with the secret of --sign-in-client-id",
+			resolve: settings.ResolvePath,
+			restart: true,
+		},
+		{
+			key:   "access.signInAllow",
+			flag:  "sign-in-allow",
+			field: &f.signIn.allow,
+			usage: "users who may sign in, as `CLAIM=VALUE`: hd=example.com; several values of a claim are alternatives, " +
+				"several claims are all required (default: all users of the provider)",
+			about: "users who may sign in: the values of each claim that are permitted, by claim (default: all users of the " +
+				"provider)",
+			kind:    settings.Groups,
+			restart: true,
+		},
+		{
+			key:   "access.signInRedirects",
+			flag:  "sign-in-redirect",
+			field: &f.signIn.redirects,
+			usage: "`address` of MCP clients that do not run on the user's machine: an origin such as https://claude.ai, a " +
+				"whole redirect URI, or a scheme such as cursor:",
+			restart: true,
+		},
+		{
+			key:     "access.signInScopes",
+			flag:    "sign-in-scope",
+			field:   &f.signIn.scopes,
+			usage:   "`scope` to ask that provider for (default: openid, profile, email and offline_access)",
+			restart: true,
+		},
+		{
+			key:   "access.signInEndpoints",
+			flag:  "sign-in-endpoint",
+			field: &f.signIn.endpoints,
+			usage: "endpoint of a provider without OpenID Connect, as `NAME=URL`: authorize, token and userinfo; those of " +
+				"GitHub are known",
+			about:   "the endpoints of a provider without OpenID Connect: authorize, token and userinfo",
+			kind:    settings.Groups,
+			restart: true,
+		},
+		{
+			key:     "access.signInSubject",
+			flag:    "sign-in-subject",
+			field:   &f.signIn.subject,
+			usage:   "`claim` that identifies a user for good (default: sub; id for GitHub)",
 			restart: true,
 		},
 		{
@@ -629,6 +697,8 @@ func probeStateKeys(path string) error {
 	return err
 }
 
+// probeStore reports an invalid store of secrets, or a missing file or folder. It reads no
+// secret.
 func probeStore(word string) error {
 	_, err := stax.ParseSecretStore(word)
 	path, isFile := strings.CutPrefix(word, "file:")
@@ -643,6 +713,7 @@ func probeNetwork(word string) error {
 	return err
 }
 
+// probeLock reports a lock file that cannot be used.
 func probeLock(path string) error {
 	if path == lockOff || path == lockRequired {
 		return nil

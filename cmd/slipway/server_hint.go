@@ -18,6 +18,8 @@ func serverHint(err error, file string) string {
 	switch {
 	case errors.Is(err, stax.ErrUserLogin):
 		return userLoginHint
+	case errors.Is(err, stax.ErrCallerToken):
+		return "serve with --auth-issuer or --sign-in"
 	case errors.As(err, &login) && login.Advertised:
 		return login.Hint()
 	case errors.As(err, &exit):

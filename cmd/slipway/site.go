@@ -7,7 +7,8 @@ func newSite() *cobra.Command {
 		Use:   "site",
 		Short: "Build, freeze, check and compare StaticMCP sites",
 		Long: `Build, freeze, check and compare StaticMCP sites: MCP servers whose answers are
-precomputed and stored as files. Write endpoints for hosts that run code.`,
+precomputed and stored as files. Set up a documentation project, and write
+endpoints for hosts that run code.`,
 		Example: `  slipway site check examples/http-reference`,
 	},
 		newSiteBuild(),
@@ -16,5 +17,6 @@ precomputed and stored as files. Write endpoints for hosts that run code.`,
 		newSiteEndpoint(),
 		newSiteEval(),
 		newSiteFreeze(),
+		newSiteInit(),
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/pagecache"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -40,6 +42,9 @@ Answers of tools are packed into a few files, which Slipway and the endpoints of
 --host read. --layout standard writes one file for each answer, for other
 readers of the StaticMCP standard.
 
+Parsed pages are kept in slipway/pages in your cache folder, or in the folder
+named by ` + pageCacheVariable + `; off disables that.
+
 --check writes nothing: it prints the files that are out of date, and the exit
 code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 		Example: `  slipway site build examples/handbook -o public/mcp --base-url \
@@ -65,6 +70,10 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 					return usage("leave one of them out", "build: --crawl and --as %s contradict each other", in.As)
 				}
 				in.As = "crawl"
+			}
+			var err error
+			if in.Documents.CacheDir, err = pageCache(); err != nil {
+				return err
 			}
 			source, err := open.NewInput(args[0], &in)
 			if err != nil {
@@ -120,6 +129,29 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	return handlesSignals(cmd)
 }
 
+// pageCacheVariable names the folder in which parsed pages are kept.
+const pageCacheVariable = "SLIPWAY_PAGE_CACHE"
+
+// pageCache returns the folder in which parsed pages are kept between builds, or "" for none:
+// without a home folder there is none either.
+func pageCache() (string, error) {
+	switch dir := os.Getenv(pageCacheVariable); dir {
+	case "":
+	case "off":
+		return "", nil
+	default:
+		if err := pagecache.Prepare(dir); err != nil {
+			return "", usage("name a new or empty folder, or off", "%s: %v", pageCacheVariable, err)
+		}
+		return filepath.Abs(dir)
+	}
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", nil
+	}
+	return filepath.Join(base, "slipway", "pages"), nil
+}
+
 // interruptible lets a write be completed, or rolled back, when the command is stopped.
 func interruptible(cmd *cobra.Command) (stop func()) {
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
@@ -127,6 +159,7 @@ func interruptible(cmd *cobra.Command) (stop func()) {
 	return stop
 }
 
+// buildOnce builds a site and writes it, or with --check compares it with the output.
 func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
 	site, err := source.Site(cmd.Context())
 	if err != nil {

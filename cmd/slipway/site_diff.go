@@ -55,6 +55,7 @@ is a difference.
 	return cmd
 }
 
+// printDifferences prints one line per tool, prompt or resource that differs.
 func printDifferences(w io.Writer, list []freeze.Difference) error {
 	out := newLayout(w)
 	for _, d := range list {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/edge"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -95,26 +97,19 @@ func (o *writing) writeEndpoint(cmd *cobra.Command) (*edge.Result, error) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: no endpoint written for an archive; name a folder with -o\n", o.output)
 		return nil, nil
 	}
-	published := cmp.Or(o.SiteRoot, o.output)
-	below, err := filepath.Rel(published, o.output)
+	published, below, err := o.published()
 	if err != nil {
 		return nil, err
-	}
-	if below == "." {
-		below = ""
 	}
 	e := &edge.Options{
 		Host:      host,
 		Published: published,
-		Site:      filepath.ToSlash(below),
+		Site:      below,
 		Project:   o.project,
 		Path:      o.endpoint,
 		DryRun:    o.DryRun,
 	}
-	read := func(path string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(o.output, filepath.FromSlash(path)))
-	}
-	if e.Language, err = edge.Language(read); err != nil {
+	if e.Language, err = edge.Language(o.read); err != nil {
 		return nil, err
 	}
 	absolute, err := filepath.Abs(published)
@@ -127,6 +122,74 @@ func (o *writing) writeEndpoint(cmd *cobra.Command) (*edge.Result, error) {
 		return nil, endpointFailed(cmd, err)
 	}
 	return r, nil
+}
+
+// published returns the folder that the host publishes, and the path of the site below it.
+func (o *writing) published() (folder, below string, err error) {
+	folder = cmp.Or(o.SiteRoot, o.output)
+	below, err = filepath.Rel(folder, o.output)
+	if below == "." {
+		below = ""
+	}
+	return folder, filepath.ToSlash(below), err
+}
+
+// read returns a file of the output.
+func (o *writing) read(path string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(o.output, filepath.FromSlash(path)))
+}
+
+// writeWeb writes the files of the site for browsers. public is the address of the published
+// folder, as far as it is known from the addresses of pages.
+func (o *writing) writeWeb(public string) (*edge.Result, error) {
+	if o.noWeb || o.kind() != "dir" {
+		return nil, nil
+	}
+	manifest, err := o.read("mcp.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // a dry run of the first build
+	}
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		Server mcp.Implementation `json:"serverInfo"`
+	}
+	if err := json.Unmarshal(manifest, &said); err != nil {
+		return nil, err
+	}
+	w := &edge.WebOptions{
+		URL:    o.siteURL,
+		Host:   string(o.Host),
+		Server: said.Server,
+		DryRun: o.DryRun,
+	}
+	if w.Published, w.Site, err = o.published(); err != nil {
+		return nil, err
+	}
+	if w.URL == "" && public != "" {
+		w.URL = strings.TrimSuffix(public+w.Site, "/") + "/"
+	}
+	if edge.Runs(w.Host) && !o.noEndpoint {
+		w.Endpoint = cmp.Or(o.endpoint, edge.DefaultPath)
+	}
+	w.Language, w.Searched, err = edge.SearchLanguage(o.read)
+	if err != nil {
+		return nil, err
+	}
+	return edge.WriteWeb(w)
+}
+
+// printWeb reports the files for browsers.
+func printWeb(w io.Writer, r *edge.Result, quiet bool) {
+	for _, f := range r.Files {
+		if (f.Action == edge.Created || f.Action == edge.Updated) && !quiet {
+			fmt.Fprintf(w, "web: %s %s\n", f.Action, f.Path)
+		}
+	}
+	for _, f := range r.Foreign() {
+		fmt.Fprintf(w, "web: %s is not written by slipway and was left unchanged; %s\n", f.Path, f.Lines)
+	}
 }
 
 // endpointFailed returns the error of writing an endpoint.

@@ -131,6 +131,8 @@ func requestFlags(flags *pflag.FlagSet, o *freeze.Requests) {
 		"replace text in answers before they are compared and stored, as `REGEXP=>TEXT` (repeatable)")
 }
 
+// validate checks the flags, and marks a zero that the user gave as -1: in the options, zero
+// is the default.
 func (f *freezing) validate(cmd *cobra.Command) error {
 	if f.verify && f.writing.output == "-" {
 		return usage("name the site with -o", "freeze: --verify has no site")
@@ -200,6 +202,9 @@ func stamp() time.Time {
 	return time.Now()
 }
 
+// run plans the questions to a source, asks them, and writes the answers. An earlier site in
+// the output is read first: its answers are reused as the flags allow. With --verify the
+// source is compared with that site instead, and with --dry-run only the plan is printed.
 func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 	ctx := cmd.Context()
 	if err := f.readCalls(cmd.InOrStdin()); err != nil {

@@ -18,6 +18,8 @@ func applySettings(cmd *cobra.Command, in *open.Input) error {
 	for _, setting := range []struct{ flag, value string }{
 		{"output", s.Output},
 		{"site-root", s.SiteRoot},
+		{"site-url", s.SiteURL},
+		{"no-web-files", strconv.FormatBool(s.WebFiles != nil && !*s.WebFiles)},
 		{"host", string(s.Host)},
 		{"collisions", s.Collisions},
 		{"layout", s.Layout},

@@ -27,8 +27,13 @@ type writing struct {
 	// endpoint is the path of the endpoint and project the folder for its configuration.
 	endpoint, project string
 	noEndpoint        bool
+
+	// siteURL is the public address of the output, and noWeb omits the files for browsers.
+	siteURL string
+	noWeb   bool
 }
 
+// flags defines the flags that site build and site freeze share.
 func (o *writing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	hosts := staticmcp.HostNames()
@@ -42,6 +47,10 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.StringVar(&o.SiteRoot, "site-root", "",
 		"published `DIR` that contains the output, for files that hosts read at its root (default: the output)")
 	endpointFlags(f, &o.endpoint, &o.project)
+	f.StringVar(&o.siteURL, "site-url", "",
+		"public `URL` of the output, for the page that adds it to clients (default: from the pages next to it)")
+	f.BoolVar(&o.noWeb, "no-web-files", false,
+		"omit the files for browsers: search widget, page for clients, server card, Markdown of pages")
 	f.BoolVar(&o.noEndpoint, "no-endpoint", false, "omit the MCP endpoint for hosts that run code")
 	f.Var(someOf(&o.Precompress, "gzip"), "precompress", "also write compressed files in this `format`: gzip")
 	f.BoolVar(&o.Compact, "compact", false, "write JSON on one line")
@@ -58,6 +67,7 @@ func (o *writing) complete(cmd *cobra.Command) error {
 	o.json = wantsJSON(cmd)
 	o.quiet = isQuiet(cmd)
 	o.DryRun = o.dryRun || o.check
+	o.NoTwins = o.noWeb
 	o.Progress = o.progress(cmd)
 	name := cmd.Name()
 	switch {
@@ -129,6 +139,10 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 	if err == nil {
 		endpoint, err = o.writeEndpoint(cmd)
 	}
+	var web *edge.Result
+	if err == nil {
+		web, err = o.writeWeb(r.Public)
+	}
 	switch {
 	case o.json && (err == nil || len(findings) > 0):
 		r.Changes = append([]sitebuild.Change{}, r.Changes...)
@@ -136,8 +150,9 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 		output := struct {
 			*sitebuild.Result
 			Endpoint *edge.Result    `json:"endpoint,omitempty"`
+			Web      *edge.Result    `json:"web,omitempty"`
 			Findings []check.Finding `json:"findings"`
-		}{r, endpoint, append([]check.Finding{}, findings...)}
+		}{r, endpoint, web, append([]check.Finding{}, findings...)}
 		if err := printJSON(cmd.OutOrStdout(), output); err != nil {
 			return err
 		}
@@ -166,9 +181,15 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 	if o.check && endpoint != nil && endpoint.Stale() {
 		return no("build it again without --check", "%s: the endpoint is stale", cmd.Name())
 	}
+	if o.check && web != nil && web.Stale() {
+		return no("build it again without --check", "%s: the files for browsers are stale", cmd.Name())
+	}
 	if !o.quiet {
 		o.summary(stderr, r)
 		fmt.Fprintln(stderr, fitsHosts(o.output, r))
+	}
+	if web != nil && !o.json {
+		printWeb(stderr, web, o.quiet)
 	}
 	if endpoint != nil && !o.json {
 		printEndpoint(stderr, endpoint, string(o.Host), o.endpoint, o.quiet)
@@ -176,6 +197,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 	return nil
 }
 
+// summary prints what was written, would be written, or is current, in one line.
 func (o *writing) summary(w io.Writer, r *sitebuild.Result) {
 	did := "written"
 	if o.dryRun {

@@ -45,6 +45,9 @@ func acceptCommand(cmd *cobra.Command) {
 	}
 }
 
+// sourceFirst moves the command after -- to the front as one argument, where commands expect
+// their SOURCE: "call get_user id=7 -- npx server" has the arguments exec:["npx","server"],
+// get_user and id=7.
 func sourceFirst(cmd *cobra.Command, args []string) []string {
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 || dash >= len(args) {
@@ -201,6 +204,9 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	return withLogin(cmd, func() error { return withOpened(cmd, arg, change, do) })
 }
 
+// withOpened opens a source under its lock, calls do with it, and closes it. change adjusts
+// the options before. A source that offers nothing because all its servers failed is an
+// error: the user should read why, not an empty list.
 func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
 	ctx := cmd.Context()
 	opts, err := sourceOptions(cmd, nil, nil)
@@ -251,6 +257,7 @@ func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do f
 	})
 }
 
+// closeSource closes a source if it can be closed.
 func closeSource(src mcp.Source) {
 	if c, ok := src.(io.Closer); ok {
 		_ = c.Close() // nothing was written, so nothing can be lost
@@ -323,12 +330,15 @@ func openAtOnce(args []string, one func(arg string) (mcp.Source, error)) ([]mcp.
 	return sources, nil
 }
 
+// closeParts closes the sources of a union that was not made.
 func closeParts(parts []compose.Named) {
 	for _, p := range parts {
 		closeSource(p.Source)
 	}
 }
 
+// tool returns a tool of the source. One that the lock withholds is refused with the reason
+// (exit code 6); an unknown one is answered with the nearest name.
 func (c *openSource) tool(name string) (*mcp.Tool, error) {
 	if t := c.cat.Tool(name); t != nil {
 		return t, nil
@@ -339,6 +349,7 @@ func (c *openSource) tool(name string) (*mcp.Tool, error) {
 	return nil, no(c.meant(name, toolNames(c), "--tools"), "%s: no tool %q", c.arg, name)
 }
 
+// prompt returns a prompt of the source, with the errors of tool.
 func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 	if p := c.cat.Prompt(name); p != nil {
 		return p, nil

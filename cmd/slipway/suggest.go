@@ -217,6 +217,7 @@ func clientOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return clientNames(), offerFiles
 }
 
+// clientThenFiles completes CLIENT FILE: first the IDs of clients, then files.
 func clientThenFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, offerFiles

@@ -103,6 +103,7 @@ func toolWords() *argumentWords {
 	}
 }
 
+// toolParameters returns the parameters of a tool for completion, none if it is unknown.
 func toolParameters(c *openSource, name string) []parameter {
 	t := c.cat.Tool(name)
 	if t == nil {
@@ -120,6 +121,7 @@ func offeredWords() *argumentWords {
 	}
 }
 
+// completableKeys returns the arguments of a prompt, or the variables of a URI template.
 func completableKeys(c *openSource, name string) []parameter {
 	var keys []string
 	if p := c.cat.Prompt(name); p != nil {

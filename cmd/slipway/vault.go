@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -31,15 +32,35 @@ func (f *connectFlags) settings(cmd *cobra.Command) identity.Settings {
 // issuer of callers and an address for their browsers, servers that need it are refused.
 func (f *serveFlags) openVault(cmd *cobra.Command, r *stax.Resolver, log *slog.Logger) error {
 	r.Shared = !f.stdio
+	issued := len(f.issuers) > 0 || f.signIn.issuer != ""
+	r.Tokens = r.Shared && issued
 	proof := f.connect.settings(cmd)
 	if err := proof.Check(); err != nil {
 		return usage("set both, or neither", "serve: --connect-client-id: %v", err)
 	}
-	if f.stdio || len(f.issuers) == 0 || f.PublicURL == "" || f.cluster.urls != "" {
+	if f.stdio || !issued || f.PublicURL == "" {
 		return nil
 	}
+	logins := r.Identity
+	if f.Cluster != nil { // logins of the gateway itself stay in the store of this machine
+		allow, err := networks(cmd)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), joinWithin)
+		defer cancel()
+		store, err := identity.OpenSharedStore(ctx, f.Cluster)
+		if err != nil {
+			return remoteFailed("check that the engine runs, and the URL", "%v", err)
+		}
+		logins = identity.New(&identity.Options{
+			Store:        store,
+			AllowNetwork: allow,
+			Logger:       log,
+		})
+	}
 	f.Vault = identity.NewVault(&identity.VaultOptions{
-		Client: r.Identity,
+		Client: logins,
 		Proof:  proof,
 		Logger: log,
 	})
@@ -48,5 +69,5 @@ func (f *serveFlags) openVault(cmd *cobra.Command, r *stax.Resolver, log *slog.L
 }
 
 // userLoginHint is the next step for a server that is used with the login of each caller.
-const userLoginHint = "serve with --auth-issuer and --public-url, and without --cluster; or let the gateway log in: " +
+const userLoginHint = "serve with --auth-issuer or --sign-in, and --public-url; or let the gateway log in: " +
 	`"by": "gateway"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -175,7 +176,7 @@ func TestServeForEachUser(t *testing.T) {
 		!strings.Contains(text, "refreshed") {
 		t.Errorf("slipway ps = %s, %v, want the connection of alice", text, err)
 	}
-	for _, token := range id.Tokens() {
+	for _, token := range id.Secrets() {
 		if strings.Contains(text+s.text(), token) {
 			t.Error("a token is printed or logged")
 		}
@@ -197,5 +198,76 @@ func TestServeForEachUser(t *testing.T) {
 	if err == nil || !strings.Contains(text, "does not know who its callers are") ||
 		!strings.Contains(text, "--auth-issuer") {
 		t.Errorf("serve without an issuer = %s, %v, want an error with the hint", text, err)
+	}
+}
+
+// TestServeForwardsTokens forwards the token of a caller to a server that is its audience, with
+// headers that describe the caller. A refusal of the server is not one of the gateway.
+func TestServeForwardsTokens(t *testing.T) {
+	company := authtest.StartProvider()
+	t.Cleanup(company.Close)
+	r, err := router.New("crm", "1", router.Tool("whoami", "", func(ctx context.Context, _ struct{}) (string, error) {
+		h := mcp.RequestFrom(ctx).Header()
+		return h.Get("X-User") + " is " + h.Get("X-Subject") + " of " + h.Get("X-Issuer"), nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewUnstartedServer(nil)
+	base := "http://" + upstream.Listener.Addr().String()
+	upstream.Config.Handler = company.Protect(func() string { return base }, mcpserver.New(r, nil).HTTPHandler(nil))
+	upstream.Start()
+	t.Cleanup(upstream.Close)
+	file := filepath.Join(t.TempDir(), "servers.json")
+	definitions := fmt.Sprintf(`{"servers":{"crm":{"url":%q,"transport":"http","auth":{"kind":"forward","audience":%q},`+
+		`"callerHeaders":{"X-Subject":"subject","X-Issuer":"issuer"}}}}`, base+"/mcp", base+"/mcp")
+	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := freeAddress(t)
+	gateway := "http://" + addr
+	s := startEndpoint(t, file, "--addr", addr, "--public-url", gateway, "--auth-issuer", company.Issuer,
+		"--auth-audience", gateway+"/mcp", "--auth-audience", base+"/mcp")
+	call := func(token string) (answer string, refused bool) {
+		t.Helper()
+		c, err := client.Open(t.Context(), &client.Endpoint{
+			URL:    gateway + "/mcp",
+			Header: http.Header{"Authorization": {"Bearer " + token}},
+		}, nil)
+		if err != nil {
+			return err.Error(), true
+		}
+		defer c.Close()
+		result, err := c.CallTool(t.Context(), &mcp.CallToolParams{
+			Name:      "whoami",
+			Arguments: []byte("{}"),
+		})
+		var status *client.StatusError
+		if err != nil {
+			return err.Error(), errors.As(err, &status)
+		}
+		return string(result.Raw.Bytes()), false
+	}
+	for _, user := range []string{"alice", "bob"} {
+		if got, _ := call(company.Token(user, base+"/mcp")); !strings.Contains(got,
+			user+" is "+user+" of "+company.Issuer) {
+			t.Errorf("whoami of %s = %s; log:\n%s", user, got, s.text())
+		}
+	}
+	if got, _ := call(company.Token("alice", gateway+"/mcp")); strings.Contains(got, "alice is") {
+		t.Errorf("a token for the gateway alone was used at the server: %s", got)
+	}
+	bob := company.Token("bob", base+"/mcp")
+	if got, _ := call(bob); !strings.Contains(got, "bob is bob") {
+		t.Errorf("whoami of bob = %s", got)
+	}
+	company.Revoke("bob") // only the server asks the provider whether a token is revoked
+	if got, refused := call(bob); refused || strings.Contains(got, "bob is") {
+		t.Errorf("a token that the server refuses: %s, %v, want an error that is not a 401 of the gateway", got, refused)
+	}
+	for _, token := range company.Secrets() {
+		if strings.Contains(s.text(), token) {
+			t.Error("a token is logged")
+		}
 	}
 }

@@ -29,6 +29,8 @@ func logTraffic(log *slog.Logger) tap.Func {
 	}
 }
 
+// logHead logs the head of an HTTP message: of a request at level debug, of a response with
+// its time at level info. Headers may contain tokens, and are never logged.
 func logHead(log *slog.Logger, e *tap.Event) {
 	switch {
 	case e.HTTP == nil:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -31,7 +33,7 @@ func (s *Set) Might(r *Request) (d Decision, open bool) {
 			}
 		}
 	}
-	c := s.prepare(who, r.Action, newObject(r.Item))
+	c := s.prepare(who, r.Action, newObject(s.withToolScopes(r.Item)))
 	return c.might(s, nil), c.open()
 }
 
@@ -82,26 +84,12 @@ func (s *Set) Holders() []Holder {
 		{}:             true,
 		{Kind: "User"}: true,
 	}
-	add := func(uid types.EntityUID) {
+	s.entities(func(uid types.EntityUID) {
 		switch uid.Type {
 		case "User", "Group", "Role", "Scope", "Client":
 			found[Holder{string(uid.Type), string(uid.ID)}] = true
 		}
-	}
-	for _, r := range s.rules {
-		tree := (*ast.Policy)(r.policy.AST())
-		add(scopeOf(tree.Principal))
-		for _, c := range tree.Conditions {
-			ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
-				if v, ok := n.(ast.NodeValue); ok {
-					if uid, ok := v.Value.(types.EntityUID); ok {
-						add(uid)
-					}
-				}
-				return true
-			})
-		}
-	}
+	})
 	var all []Holder
 	for h := range found {
 		all = append(all, h)
@@ -110,6 +98,69 @@ func (s *Set) Holders() []Holder {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+// entities calls found with each entity that rules name.
+func (s *Set) entities(found func(types.EntityUID)) {
+	for _, r := range s.rules {
+		tree := (*ast.Policy)(r.policy.AST())
+		found(scopeOf(tree.Principal))
+		found(scopeOf(tree.Resource))
+		for _, c := range tree.Conditions {
+			ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
+				if v, ok := n.(ast.NodeValue); ok {
+					if uid, ok := v.Value.(types.EntityUID); ok {
+						found(uid)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// Misnamed suggests a name for the first one in a request that no rule names: the server, the
+// item, or a group or role of the caller. Both are as in rules, such as Server::"github", and
+// empty if no name is near. Rules also apply to what they do not name, so that a request
+// without a suggestion is no mistake.
+func (s *Set) Misnamed(r *Request) (name, near string) {
+	named := make(map[types.EntityType]map[string]bool)
+	add := func(kind types.EntityType, id string) {
+		if named[kind] == nil {
+			named[kind] = make(map[string]bool)
+		}
+		named[kind][id] = true
+	}
+	s.entities(func(uid types.EntityUID) {
+		add(uid.Type, string(uid.ID))
+		switch uid.Type {
+		case "Tool", "Prompt", "Resource":
+			server, _, _ := strings.Cut(string(uid.ID), "/")
+			add("Server", server)
+		}
+	})
+	asked := []Holder{{"Server", r.Item.server()}}
+	if r.Item.Kind != ServerKind {
+		asked = append(asked, Holder{r.Item.Kind.String(), r.Item.ID()})
+	}
+	if p := r.Principal; p != nil {
+		for _, group := range p.Groups {
+			asked = append(asked, Holder{"Group", group})
+		}
+		for _, role := range p.Roles {
+			asked = append(asked, Holder{"Role", role})
+		}
+	}
+	for _, h := range asked {
+		known := named[types.EntityType(h.Kind)]
+		if known[h.Name] {
+			continue
+		}
+		if other := nearest.DidYouMean(h.Name, slices.Sorted(maps.Keys(known))); other != "" {
+			return h.String(), Holder{h.Kind, other}.String()
+		}
+	}
+	return "", ""
 }
 
 // Permission is what someone whom rules name may do with an item.

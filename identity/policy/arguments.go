@@ -28,7 +28,8 @@ type usage struct {
 type argument struct {
 	kind      string // the Cedar type; "" if it is not known
 	members   map[string]*argument
-	attribute types.String // of the context; see [argument.addTo]
+	name      string       // set by [argument.setAttributes]
+	attribute types.String // of the context; see [addArguments]
 }
 
 // usageOf returns what a rule reads of the context. The error is an argument that the rule
@@ -329,20 +330,20 @@ const (
 // argumentPrefix precedes the names of arguments among the attributes of the context.
 const argumentPrefix = "arguments."
 
-// addTo adds the arguments that rules use to the context, one attribute each: Cedar hashes and
-// copies every record that it is given, which for a record of its own would cost a fifth of
-// a decision. What Cedar cannot represent becomes a string, so that a rule about it errs,
+// addArguments adds the arguments that rules use to the context, one attribute each: Cedar
+// hashes and copies every record that it is given, which for a record of its own would cost a
+// fifth of a decision. What Cedar cannot represent becomes a string, so that a rule about it errs,
 // and a forbid denies; null counts as absent.
-func (a *argument) addTo(context cedar.RecordMap, raw json.RawMessage) error {
+func addArguments(context cedar.RecordMap, wanted []*argument, raw json.RawMessage) error {
 	c := converter{left: maxArgumentItems}
-	for name, want := range a.members {
-		value := jsonscan.Member(raw, name)
+	for _, want := range wanted {
+		value := jsonscan.Member(raw, want.name)
 		if value == nil {
 			continue
 		}
 		converted, err := c.value(value, want, 0)
 		if err != nil {
-			return fmt.Errorf("argument %s: %w", name, err)
+			return fmt.Errorf("argument %s: %w", want.name, err)
 		}
 		if converted != nil {
 			context[want.attribute] = converted
@@ -354,6 +355,7 @@ func (a *argument) addTo(context cedar.RecordMap, raw json.RawMessage) error {
 // setAttributes sets the attributes of the context under which the arguments are found.
 func (a *argument) setAttributes() {
 	for name, member := range a.members {
+		member.name = name
 		member.attribute = types.String(argumentPrefix + name)
 	}
 }

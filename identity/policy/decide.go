@@ -35,6 +35,9 @@ type Decision struct {
 	ItemID string
 	// Approval is the shortest consent that the rules accept, if the effect is Ask.
 	Approval Approval
+	// Scopes are what a token needs so that the request is not denied, if it is denied only
+	// by rules with @scopes.
+	Scopes []string
 	// Errors are the rules that could not be evaluated, with the reason. A forbid among them
 	// denies, and is also in Rules.
 	Errors []RuleError
@@ -76,7 +79,7 @@ func (d *Decision) Reason() string {
 // Decide decides a request. It is safe for concurrent use.
 func (s *Set) Decide(r *Request) Decision {
 	who := newSubject(r.Principal)
-	what := newObject(r.Item)
+	what := newObject(s.withToolScopes(r.Item))
 	for _, server := range r.Item.Servers {
 		if r.Action == Connect {
 			break
@@ -94,6 +97,10 @@ func (d *Decision) forbids() bool {
 	return d.Effect != Allow && len(d.Rules) > 0
 }
 
+// visible reports whether the caller may know of the item: because of the user's consent or
+// another token, a request for it may be allowed.
+func (d *Decision) visible() bool { return d.Effect != Deny || len(d.Scopes) > 0 }
+
 // verdict is what some rules say about a request.
 type verdict struct {
 	permits, forbids []*Rule
@@ -101,9 +108,32 @@ type verdict struct {
 	failed           bool // a forbid could not be evaluated
 }
 
-// denies reports whether no other rule and no consent can change a denial.
+// denies reports whether no other rule, no consent and no other scope can change a denial.
 func (v *verdict) denies() bool {
-	return v.failed || slices.ContainsFunc(v.forbids, func(r *Rule) bool { return r.Approval == "" })
+	return v.failed || slices.ContainsFunc(v.forbids, func(r *Rule) bool { return r.rank() == 0 })
+}
+
+// needsScopes reports whether a rule with @scopes denies.
+func (v *verdict) needsScopes() bool {
+	return slices.ContainsFunc(v.forbids, func(r *Rule) bool { return r.Scopes != nil })
+}
+
+// rank orders forbids by what lifts them: nothing, scopes, consent.
+func (r *Rule) rank() int {
+	switch {
+	case r.Approval != "":
+		return 2
+	case r.Scopes != nil:
+		return 1
+	}
+	return 0
+}
+
+// ranked returns forbids by their rank.
+func ranked(forbids []*Rule) []*Rule {
+	sorted := slices.Clone(forbids)
+	slices.SortStableFunc(sorted, func(a, b *Rule) int { return a.rank() - b.rank() })
+	return sorted
 }
 
 // decision returns the decision of all rules that say v, about an item.
@@ -114,8 +144,9 @@ func (v *verdict) decision(what *object) Decision {
 	}
 	switch {
 	case v.denies():
-		d.Rules = slices.Clone(v.forbids)
-		slices.SortStableFunc(d.Rules, func(a, b *Rule) int { return len(a.Approval) - len(b.Approval) })
+		d.Rules = ranked(v.forbids)
+	case v.needsScopes():
+		d.Rules = ranked(v.forbids)
 	case len(v.permits) == 0:
 	case len(v.forbids) > 0:
 		d.Effect = Ask
@@ -151,8 +182,12 @@ type candidates struct {
 	// permits and forbids are the rules that read the context, without those that cannot
 	// change the decision.
 	permits, forbids ruleList
-	// uses are the attributes of the context that they read.
-	uses map[string]bool
+	// scopes are those of all rules with @scopes.
+	scopes []string
+	// uses are the attributes of the context that permits and forbids read, and arguments the
+	// arguments.
+	uses      []string
+	arguments []*argument
 }
 
 // open reports whether the decision depends on the context.
@@ -222,14 +257,74 @@ func (s *Set) prepare(who *subject, a Action, what *object) *candidates {
 	if c.fixed.denies() || len(c.fixed.permits) > 0 {
 		c.permits = nil
 	}
+	c.noteScopes(forbids, c.forbids)
 	c.decided = c.fixed.decision(c.what)
-	for _, r := range slices.Concat(c.permits, c.forbids) {
-		if c.uses == nil {
-			c.uses = make(map[string]bool)
-		}
-		maps.Copy(c.uses, r.uses.context)
+	if !c.open() {
+		c.offerScopes(s, &c.decided, &c.fixed, nil)
 	}
+	c.noteUses(s)
 	return c
+}
+
+// noteUses collects what the open rules read of the context, so that nothing else is converted
+// for a decision.
+func (c *candidates) noteUses(s *Set) {
+	uses := make(map[string]bool)
+	arguments := make(map[string]bool)
+	for _, r := range slices.Concat(c.permits, c.forbids) {
+		maps.Copy(uses, r.uses.context)
+		if r.uses.arguments == nil {
+			continue
+		}
+		for name := range r.uses.arguments.members {
+			arguments[name] = true
+		}
+	}
+	c.uses = slices.Sorted(maps.Keys(uses))
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		c.arguments = append(c.arguments, s.arguments.members[name])
+	}
+}
+
+// noteScopes adds the scopes of rules.
+func (c *candidates) noteScopes(lists ...ruleList) {
+	for _, l := range lists {
+		for _, r := range l {
+			for _, scope := range r.Scopes {
+				if !slices.Contains(c.scopes, scope) {
+					c.scopes = append(c.scopes, scope)
+				}
+			}
+		}
+	}
+}
+
+// offerScopes completes the decision of rules that say v, if only scopes are missing: a token
+// with them must be able to do more, otherwise the request is denied because no rule permits
+// it.
+func (c *candidates) offerScopes(s *Set, d *Decision, v *verdict, now *Situation) {
+	if v.denies() || !v.needsScopes() {
+		return
+	}
+	if len(v.permits) == 0 && !c.permitsWithScopes(s, now) {
+		d.Rules = nil
+		return
+	}
+	d.Scopes = c.scopes
+}
+
+// permitsWithScopes reports whether the caller could do it with a token that has the scopes.
+func (c *candidates) permitsWithScopes(s *Set, now *Situation) bool {
+	p := c.who.principal
+	if p == nil || c.who.widened {
+		return false
+	}
+	wide := *p
+	wide.Scopes = slices.Concat(p.Scopes, c.scopes)
+	who := newSubject(&wide)
+	who.widened = true
+	d := s.prepare(who, c.action, c.what).might(s, now)
+	return d.Effect != Deny
 }
 
 // decide completes the decision for a situation.
@@ -243,7 +338,7 @@ func (c *candidates) decide(s *Set, now *Situation) Decision {
 		errors:  slices.Clip(c.fixed.errors),
 		failed:  c.fixed.failed,
 	}
-	context, err := c.context(s, now)
+	context, err := c.context(now)
 	if err != nil { // no rule about the arguments can be evaluated
 		for _, r := range slices.Concat(c.permits, c.forbids) {
 			v.fail(r, err.Error())
@@ -254,7 +349,9 @@ func (c *candidates) decide(s *Set, now *Situation) Decision {
 	if !v.denies() {
 		c.evaluate(&v, c.permits, nil, context)
 	}
-	return v.decision(c.what)
+	d := v.decision(c.what)
+	c.offerScopes(s, &d, &v, now)
+	return d
 }
 
 // evaluate adds what rules say. Permits and forbids are evaluated apart, because Cedar
@@ -264,7 +361,7 @@ func (c *candidates) evaluate(v *verdict, permits, forbids ruleList, context typ
 		if len(rules) == 0 {
 			continue
 		}
-		_, diagnostic := cedar.Authorize(rules, entities{c.who, c.action, c.what}, cedar.Request{
+		_, diagnostic := cedar.Authorize(rules, c, cedar.Request{
 			Principal: c.who.entity.UID,
 			Action:    c.action.uid(),
 			Resource:  c.what.entity.UID,
@@ -320,32 +417,27 @@ func (c *candidates) might(s *Set, now *Situation) Decision {
 		}
 	}
 	if len(permits)+len(forbids) > 0 {
-		context, err := c.context(s, now)
+		context, err := c.context(now)
 		if err != nil {
 			return Decision{}
 		}
 		c.evaluate(&v, permits, forbids, context)
 	}
-	return v.decision(c.what)
+	d := v.decision(c.what)
+	c.offerScopes(s, &d, &v, now)
+	return d
 }
 
-// entities are those of one request.
-type entities struct {
-	who    *subject
-	action Action
-	what   *object
-}
-
-// Get implements types.EntityGetter.
-func (e entities) Get(uid types.EntityUID) (types.Entity, bool) {
+// Get implements types.EntityGetter: the entities of the request.
+func (c *candidates) Get(uid types.EntityUID) (types.Entity, bool) {
 	switch uid {
-	case e.who.entity.UID:
-		return e.who.entity, true
-	case e.what.entity.UID:
-		return e.what.entity, true
-	case e.action.uid():
+	case c.who.entity.UID:
+		return c.who.entity, true
+	case c.what.entity.UID:
+		return c.what.entity, true
+	case c.action.uid():
 		action := types.Entity{UID: uid}
-		if e.action.uses() {
+		if c.action.uses() {
 			action.Parents = cedar.NewEntityUIDSet(useUID())
 		}
 		return action, true
@@ -354,13 +446,13 @@ func (e entities) Get(uid types.EntityUID) (types.Entity, bool) {
 }
 
 // context returns the attributes that the open rules read.
-func (c *candidates) context(s *Set, now *Situation) (types.Record, error) {
+func (c *candidates) context(now *Situation) (types.Record, error) {
 	at := now.Time
 	if at.IsZero() {
 		at = time.Now()
 	}
 	members := make(cedar.RecordMap, len(c.uses))
-	for name := range c.uses {
+	for _, name := range c.uses {
 		switch name {
 		case "time":
 			members["time"] = types.NewDatetime(at)
@@ -385,7 +477,7 @@ func (c *candidates) context(s *Set, now *Situation) (types.Record, error) {
 				members["address"] = addr
 			}
 		case "arguments":
-			if err := s.arguments.addTo(members, now.Arguments); err != nil {
+			if err := addArguments(members, c.arguments, now.Arguments); err != nil {
 				return types.Record{}, err
 			}
 		}

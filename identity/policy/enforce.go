@@ -102,8 +102,12 @@ func (e *Engine) Connect(p *mcp.Principal, cat *mcp.Catalog, now *Situation) Dec
 	for l := range listCount {
 		for _, o := range v.list(l) {
 			empty = false
-			if d := s.sees(who, o, now); d.Effect != Deny {
-				return d
+			if d := s.sees(who, o, now); d.visible() {
+				return Decision{
+					Effect: Allow,
+					Rules:  d.Rules,
+					ItemID: d.ItemID,
+				}
 			}
 		}
 	}
@@ -128,7 +132,7 @@ func (e *Engine) Visible(p *mcp.Principal, cat *mcp.Catalog, method string, now 
 	key := make([]byte, 1+(len(objects)+7)/8)
 	key[0] = byte(l)
 	for i, o := range objects {
-		if d := s.sees(who, o, now); d.Effect != Deny {
+		if d := s.sees(who, o, now); d.visible() {
 			key[1+i/8] |= 1 << (i % 8)
 		}
 	}
@@ -253,7 +257,7 @@ func (e *Engine) Instructions(p *mcp.Principal, cat *mcp.Catalog, now *Situation
 	seen := false
 	for l := range listCount {
 		for _, o := range v.list(l) {
-			if d := s.sees(who, o, now); d.Effect == Deny {
+			if d := s.sees(who, o, now); !d.visible() {
 				continue
 			}
 			seen = true

@@ -23,6 +23,9 @@ type EngineOptions struct {
 	Hints func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
 	// Servers are the names of the whole catalog, in addition to those of its sources.
 	Servers []string
+	// ToolScopes returns the patterns of [Set.WithToolScopes] that a tool is in; it must always
+	// return the same for a tool of a catalog. Nil means those that match its original name.
+	ToolScopes func(t *mcp.Tool) []string
 }
 
 // Limits of what an Engine remembers.
@@ -142,12 +145,12 @@ func (s *state) decide(who *subject, a Action, what *object, now *Situation) Dec
 // caller may list it, or may use it with some arguments, unless a rule forbids either.
 func (s *state) sees(who *subject, what *object, now *Situation) Decision {
 	for _, server := range what.servers {
-		if d := s.candidates(who, Connect, server).decide(s.set, now); d.forbids() {
+		if d := s.candidates(who, Connect, server).decide(s.set, now); d.forbids() && !d.visible() {
 			return d
 		}
 	}
 	listed := s.candidates(who, List, what).decide(s.set, now)
-	if listed.Effect != Deny || listed.forbids() {
+	if listed.visible() || listed.forbids() {
 		return listed
 	}
 	use := s.candidates(who, what.item.Kind.UseOf(), what).might(s.set, now)
@@ -265,7 +268,11 @@ func (s *state) toolItem(t *mcp.Tool) Item {
 	if hints := s.engine.opts.Hints; hints != nil {
 		i.Hints, i.Locked = hints(i.server(), i.Name)
 	}
-	return i
+	if in := s.engine.opts.ToolScopes; in != nil {
+		i.ToolScopes = in(t)
+		return i
+	}
+	return s.set.withToolScopes(i)
 }
 
 // object prepares an item, and the servers that it comes from.

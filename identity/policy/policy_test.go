@@ -115,10 +115,19 @@ func TestInvalid(t *testing.T) {
 		"syntax": {"permit (principal, action, resource)", "p.cedar"},
 		"hint": {
 			"\npermit (principal, action == Action::\"call\", resource) when { resource.readonly };",
-			"p.cedar:2: ",
+			"p.cedar:2:1: ",
 		},
-		"action": {`permit (principal, action == Action::"do", resource);`, `"do"`},
-		"type":   {`permit (principal in Team::"x", action, resource);`, "Team"},
+		"action": {
+			`permit (principal, action == Action::"do", resource);`,
+			`p.cedar:1:1: unknown action Action::"do": want list, call, read, `,
+		},
+		"near action": {`permit (principal, action in [Action::"use", Action::"cal"], resource);`, "did you mean call?"},
+		"near type":   {`permit (principal == Usr::"x", action, resource);`, "unknown type Usr: did you mean User?"},
+		"type": {
+			`permit (principal in Team::"x", action, resource is Folder in Server::"y");`,
+			`p.cedar:1:1: unknown type Team: want Client, Group, Prompt, Resource, Role, Scope, Server, Tool, ToolScope, ` +
+				`User; unknown type Folder: want`,
+		},
 		"optional": {
 			`permit (principal, action == Action::"call", resource) when { context.arguments.a == "x" };`,
 			"p.cedar:1",
@@ -143,6 +152,9 @@ func TestInvalid(t *testing.T) {
 			_, err := policy.Parse("p.cedar", []byte(tt.text))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Parse = %v, want an error with %q", err, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "applicable action") {
+				t.Errorf("Parse = %v, want the cause alone", err)
 			}
 		})
 	}
@@ -178,6 +190,55 @@ func TestArgumentForms(t *testing.T) {
 		})
 		if d.Effect != tt.want {
 			t.Errorf("%s with %s = %v, want %v", tt.condition, tt.arguments, &d, tt.want)
+		}
+	}
+}
+
+// TestArgumentsOfOtherRules decides by the arguments that the rules for the tool read: one that
+// only the rule for another tool reads may exceed the limits.
+func TestArgumentsOfOtherRules(t *testing.T) {
+	set := parse(t, `permit (principal, action, resource);
+@id("one") forbid (principal, action == Action::"call", resource == Tool::"a/one")
+when { context.arguments has list && context.arguments.list.contains("x") };
+@id("two") forbid (principal, action == Action::"call", resource == Tool::"a/two")
+when { context.arguments has path && context.arguments.path == "/etc" };`)
+	list := strings.TrimSuffix(strings.Repeat(`"y",`, 10_001), ",")
+	for tool, want := range map[string]policy.Effect{"a/one": policy.Deny, "a/two": policy.Allow} {
+		item, err := policy.ParseItem(policy.ToolKind, tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := set.Decide(&policy.Request{
+			Action:    policy.Call,
+			Item:      item,
+			Situation: policy.Situation{Arguments: json.RawMessage(`{"path":"/home","list":[` + list + `]}`)},
+		})
+		if d.Effect != want {
+			t.Errorf("%s: Decide = %s (errors %v), want %v", tool, &d, d.Errors, want)
+		}
+	}
+}
+
+// TestMisnamed suggests names of rules for those of a request.
+func TestMisnamed(t *testing.T) {
+	set := parse(t, `permit (principal in Group::"staff", action, resource in Server::"github");
+permit (principal, action, resource == Tool::"billing/refund") when { principal in Role::"clerk" };`)
+	for _, tt := range []struct{ tool, group, role, name, near string }{
+		{"github/x", "staff", "clerk", "", ""},
+		{"gihtub/x", "staff", "", `Server::"gihtub"`, `Server::"github"`},
+		{"biling/refund", "", "", `Server::"biling"`, `Server::"billing"`},
+		{"billing/refnd", "", "", `Tool::"billing/refnd"`, `Tool::"billing/refund"`},
+		{"github/x", "staf", "", `Group::"staf"`, `Group::"staff"`},
+		{"github/x", "", "clark", `Role::"clark"`, `Role::"clerk"`},
+		{"unlike/x", "others", "", "", ""},
+	} {
+		item, err := policy.ParseItem(policy.ToolKind, tt.tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := &mcp.Principal{Groups: []string{tt.group}, Roles: []string{tt.role}}
+		if name, near := set.Misnamed(&policy.Request{Principal: who, Item: item}); name != tt.name || near != tt.near {
+			t.Errorf("Misnamed(%+v) = %s, %s, want %s, %s", tt, name, near, tt.name, tt.near)
 		}
 	}
 }

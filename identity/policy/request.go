@@ -89,6 +89,9 @@ type Item struct {
 	// counts as one that may destroy anything.
 	Locked bool
 	Hints  mcp.ToolAnnotations
+	// ToolScopes are the patterns of [Set.WithToolScopes] that the tool is in. Nil means those
+	// that match its name.
+	ToolScopes []string
 }
 
 // ID returns the id of the item in rules, such as github/create_issue.
@@ -139,6 +142,7 @@ type subject struct {
 	principal *mcp.Principal
 	entity    types.Entity
 	keys      []types.EntityUID // any, itself, and what it is in
+	widened   bool              // with more scopes than the caller has
 }
 
 // newSubject prepares a caller; nil means one without authentication.
@@ -222,6 +226,9 @@ func newObject(i Item) *object {
 		for _, server := range i.Servers {
 			o.keys = append(o.keys, cedar.NewEntityUID("Server", types.String(server)))
 		}
+	}
+	for _, pattern := range i.ToolScopes {
+		o.keys = append(o.keys, toolScopeUID(pattern))
 	}
 	if i.Template != "" {
 		o.keys = append(o.keys, cedar.NewEntityUID(kindNames[i.Kind], types.String(i.server()+"/"+i.Template)))

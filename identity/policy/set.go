@@ -44,8 +44,14 @@ type Rule struct {
 	Forbid bool
 	// Approval is the annotation @approval of a forbid, or empty.
 	Approval Approval
+	// Scopes are the annotation @scopes of a forbid: a token with them is not denied by the
+	// rule. Nil if a token has no influence.
+	Scopes []string
 	// Message is the annotation @message, which callers see if the rule denies.
 	Message string
+	// File is the name of the Set that the rule was parsed in. Rules that are not from a file
+	// have the line 0.
+	File string
 
 	policy *cedar.Policy
 	// conditions is the rule without its scope, for requests that are known to be in it; nil
@@ -69,6 +75,8 @@ type Set struct {
 	byKey     map[ruleKey][]*Rule
 	hints     bool            // a rule reads hints of tools
 	context   map[string]bool // attributes of the context that rules read
+	// toolScopes are the patterns of WithToolScopes.
+	toolScopes []string
 }
 
 // ruleKey finds the rules that may apply to a request: by the action, and by the principal
@@ -81,9 +89,11 @@ type ruleKey struct {
 // Error is a mistake in a policy.
 type Error struct {
 	File string
-	Line int    // 0 if the whole file is invalid
-	Rule string // the id, or empty
-	Err  error
+	// Line and Column are where the rule begins, or the mistake is if the text is not Cedar;
+	// 0 if the whole file is invalid.
+	Line, Column int
+	Rule         string // the id, or empty
+	Err          error
 }
 
 // Error implements the error interface.
@@ -91,6 +101,9 @@ func (e *Error) Error() string {
 	where := e.File
 	if e.Line > 0 {
 		where += fmt.Sprintf(":%d", e.Line)
+	}
+	if e.Column > 0 {
+		where += fmt.Sprintf(":%d", e.Column)
 	}
 	if e.Rule != "" && !strings.HasPrefix(e.Rule, "line-") {
 		where += ": rule " + e.Rule
@@ -124,11 +137,12 @@ func Parse(name string, text []byte) (*Set, error) {
 	}
 	list, err := cedar.NewPolicyListFromBytes(name, text)
 	if err != nil {
-		line, reason := placeOf(err)
+		line, column, reason := placeOf(err)
 		return nil, &Error{
-			File: name,
-			Line: line,
-			Err:  errors.New(reason),
+			File:   name,
+			Line:   line,
+			Column: column,
+			Err:    errors.New(reason),
 		}
 	}
 	if len(list) > maxRules {
@@ -137,25 +151,37 @@ func Parse(name string, text []byte) (*Set, error) {
 			Err:  fmt.Errorf("%d rules, want at most %d", len(list), maxRules),
 		}
 	}
-	return newSet(name, list)
+	return newSet(name, list, inFile)
 }
 
-// placeOf returns the line that a parser's error names, and the rest of it.
-func placeOf(err error) (line int, reason string) {
+// placeOf returns the place that a parser's error names, and the rest of it.
+func placeOf(err error) (line, column int, reason string) {
 	reason = strings.TrimPrefix(err.Error(), "parser error: ")
 	if i := strings.Index(reason, ":"); i > 0 {
-		if _, scanErr := fmt.Sscanf(reason[i:], ":%d", &line); scanErr == nil {
+		if _, scanErr := fmt.Sscanf(reason[i:], ":%d:%d", &line, &column); line > 0 && (scanErr == nil || column == 0) {
 			rest := strings.SplitN(reason, " ", 2)
 			if len(rest) == 2 {
-				return line, rest[1]
+				reason = rest[1]
+				if at, ok := strings.CutPrefix(reason, "error at "); ok { // the same place again
+					_, reason, _ = strings.Cut(at, " ")
+				}
+				return line, column, reason
 			}
 		}
 	}
-	return 0, reason
+	return 0, 0, reason
 }
 
+// source is where rules are from.
+type source int
+
+const (
+	inFile  source = iota
+	builtIn        // their ids are reserved
+)
+
 // newSet validates and indexes rules.
-func newSet(name string, list cedar.PolicyList) (*Set, error) {
+func newSet(name string, list cedar.PolicyList, from source) (*Set, error) {
 	s := &Set{
 		name:      name,
 		arguments: &argument{},
@@ -166,7 +192,8 @@ func newSet(name string, list cedar.PolicyList) (*Set, error) {
 	var mistakes []error
 	lines := make(map[string]int)
 	for _, p := range list {
-		r, err := newRule(p, &valid)
+		r, err := newRule(p, &valid, from)
+		r.File = name
 		if err == nil {
 			err = s.arguments.merge(r.uses.arguments, "context.arguments")
 		}
@@ -176,10 +203,11 @@ func newSet(name string, list cedar.PolicyList) (*Set, error) {
 		lines[r.ID] = r.Line
 		if err != nil {
 			mistakes = append(mistakes, &Error{
-				File: name,
-				Line: r.Line,
-				Rule: r.ID,
-				Err:  err,
+				File:   name,
+				Line:   r.Line,
+				Column: p.Position().Column,
+				Rule:   r.ID,
+				Err:    err,
 			})
 			if len(mistakes) == maxErrors {
 				break
@@ -200,7 +228,7 @@ func newSet(name string, list cedar.PolicyList) (*Set, error) {
 }
 
 // newRule validates a rule. It returns the rule also with an error.
-func newRule(p *cedar.Policy, valid *validators) (*Rule, error) {
+func newRule(p *cedar.Policy, valid *validators, from source) (*Rule, error) {
 	notes := p.Annotations()
 	r := &Rule{
 		ID:       string(notes["id"]),
@@ -220,8 +248,8 @@ func newRule(p *cedar.Policy, valid *validators) (*Rule, error) {
 		return r, err
 	}
 	for key := range notes {
-		if !slices.Contains([]types.AnnotationKey{"id", "approval", "message"}, key) {
-			return r, fmt.Errorf("unknown annotation @%s: want @id, @approval or @message", key)
+		if !slices.Contains([]types.AnnotationKey{"id", "approval", "scopes", "message"}, key) {
+			return r, fmt.Errorf("unknown annotation @%s: want @id, @approval, @scopes or @message", key)
 		}
 	}
 	switch r.Approval {
@@ -232,7 +260,18 @@ func newRule(p *cedar.Policy, valid *validators) (*Rule, error) {
 	if _, given := notes["approval"]; given && (!r.Forbid || r.Approval == "") {
 		return r, errors.New("@approval belongs to a forbid, which the consent lifts")
 	}
-	if named && !isRuleID(r.ID) {
+	if scopes, given := notes["scopes"]; given {
+		if r.Scopes, err = parseScopes(string(scopes)); err != nil {
+			return r, err
+		}
+		if !r.Forbid || r.Approval != "" {
+			return r, errors.New("@scopes belongs to a forbid without @approval, which a token with the scopes avoids")
+		}
+	}
+	if from == inFile && isReserved(r.ID) {
+		return r, fmt.Errorf("@id(%q): such ids are for the rules of --tool-scope", r.ID)
+	}
+	if from == inFile && named && !isRuleID(r.ID) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
 	if r.readsContext() {
@@ -285,6 +324,11 @@ func covers(scope any, uid types.EntityUID) bool {
 	return true
 }
 
+// isReserved reports whether an id may be that of a rule that is not from a file.
+func isReserved(id string) bool {
+	return id == UnrestrictedRule || id == ToolScopeRule || strings.HasPrefix(id, ToolScopeRule+":")
+}
+
 func isRuleID(id string) bool {
 	for _, c := range []byte(id) {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
@@ -322,7 +366,7 @@ func (s *Set) addToIndex(r *Rule) {
 	}
 	for _, a := range actionsOf(tree.Action) {
 		key.action = a
-		s.byKey[key] = append(s.byKey[key], r)
+		s.byKey[key] = append(slices.Clip(s.byKey[key]), r) // another Set may share the slice
 	}
 }
 
@@ -340,19 +384,25 @@ func scopeOf(scope any) types.EntityUID {
 	return types.EntityUID{}
 }
 
-// actionsOf returns the actions in a scope.
-func actionsOf(scope ast.IsActionScopeNode) []Action {
-	var named []types.EntityUID
+// namedActions returns the actions and groups of actions that a scope names.
+func namedActions(scope ast.IsActionScopeNode) []types.EntityUID {
 	switch scope := scope.(type) {
 	case ast.ScopeTypeEq:
-		named = []types.EntityUID{scope.Entity}
+		return []types.EntityUID{scope.Entity}
 	case ast.ScopeTypeIn:
-		named = []types.EntityUID{scope.Entity}
+		return []types.EntityUID{scope.Entity}
 	case ast.ScopeTypeInSet:
-		named = scope.Entities
-	default:
+		return scope.Entities
+	}
+	return nil
+}
+
+// actionsOf returns the actions in a scope.
+func actionsOf(scope ast.IsActionScopeNode) []Action {
+	if _, all := scope.(ast.ScopeTypeAll); all {
 		return allActions()
 	}
+	named := namedActions(scope)
 	var found []Action
 	for _, a := range allActions() {
 		if slices.Contains(named, a.uid()) || a.uses() && slices.Contains(named, useUID()) {

@@ -2,9 +2,11 @@
 // DevTools Protocol (https://chromedevtools.github.io/devtools-protocol). It needs no
 // debugging port, which other programs on the machine could use.
 //
-//	browser, err := chromium.Start("", nil)
-//	defer browser.Close()
-//	session, err := browser.OpenPage(ctx)
+//	page, err := chromium.Open("", 30*time.Second)
+//	defer page.Close()
+//	err = page.Navigate(address)
+//
+// [Browser] is the protocol itself.
 package chromium
 
 import (

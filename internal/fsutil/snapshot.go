@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Snap is the state of files at one time. Equal Snaps mean that nothing changed.
@@ -17,16 +18,33 @@ type Snap [sha256.Size]byte
 // Unreadable files count as missing.
 func Snapshot(paths ...string) Snap {
 	sum := sha256.New()
-	note := func(path string, info fs.FileInfo) {
+	eachFile(paths, func(path string, info fs.FileInfo) {
 		fmt.Fprintf(sum, "%s\x00%d %d\n", path, info.Size(), info.ModTime().UnixNano())
-	}
+	})
+	return Snap(sum.Sum(nil))
+}
+
+// Newest returns the latest modification time of the files that [Snapshot] covers, or the
+// zero time if there are none.
+func Newest(paths ...string) time.Time {
+	var newest time.Time
+	eachFile(paths, func(_ string, info fs.FileInfo) {
+		if info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+	})
+	return newest
+}
+
+// eachFile calls visit for each file of a snapshot, in order.
+func eachFile(paths []string, visit func(path string, info fs.FileInfo)) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			continue
 		}
 		if !info.IsDir() {
-			note(path, info)
+			visit(path, info)
 			continue
 		}
 		// Unreadable folders are skipped, so there is no error.
@@ -41,10 +59,9 @@ func Snapshot(paths ...string) Snap {
 				return nil
 			}
 			if info, err := d.Info(); err == nil && !d.IsDir() {
-				note(name, info)
+				visit(name, info)
 			}
 			return nil
 		})
 	}
-	return Snap(sum.Sum(nil))
 }

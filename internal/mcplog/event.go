@@ -74,12 +74,15 @@ type Event struct {
 	// Bytes is the size of the body before redaction.
 	Bytes int `json:"bytes,omitempty"`
 
-	// HTTPMethod, URL, Status, Header and Wait (in nanoseconds) are those of tap.HTTP.
+	// HTTPMethod, URL, Status, Header and Wait (in nanoseconds) are those of tap.HTTP, and on a
+	// received response, so are Reused and Remote.
 	HTTPMethod string      `json:"verb,omitempty"`
 	URL        string      `json:"url,omitempty"`
 	Status     int         `json:"status,omitempty"`
 	Header     http.Header `json:"headers,omitempty"`
 	Wait       int64       `json:"wait,omitempty"`
+	Reused     bool        `json:"reused,omitempty"`
+	Remote     string      `json:"remote,omitempty"`
 
 	// Step, Took (in nanoseconds), Detail and Error describe a step of connecting.
 	Step   string `json:"step,omitempty"`
@@ -131,6 +134,9 @@ func newEvent(t *tap.Event, source int, clean func(string) string) *Event {
 		e.Status = h.Status
 		e.Header = h.Header
 		e.Wait = int64(h.Wait)
+		if !t.Sent && h.Status != 0 { // the address of a client of ours does not belong in a file
+			e.Reused, e.Remote = h.Reused, h.Remote
+		}
 	}
 	if t.Kind == tap.Message {
 		e.classify(t.Body)

@@ -55,7 +55,7 @@ const maxRounds = 8
 // random, because many are identifiers that a replay needs. A JSON text stays valid, or is
 // redacted as a whole.
 func (r *Redactor) Clean(text string) string {
-	valid := jsonscan.Valid([]byte(text)) == nil
+	original := text
 	for range maxRounds {
 		var found []string
 		for _, m := range r.scanner.Find(text) {
@@ -69,7 +69,7 @@ func (r *Redactor) Clean(text string) string {
 			}
 			continue
 		}
-		if valid && jsonscan.Valid([]byte(text)) != nil {
+		if text != original && jsonscan.Valid([]byte(original)) == nil && jsonscan.Valid([]byte(text)) != nil {
 			break // a secret outside of a string
 		}
 		return text

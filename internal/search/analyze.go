@@ -32,6 +32,9 @@ type analyzer struct {
 	lang  language
 	stops map[string]bool
 	stems map[string]string // cache of stem
+	// known are the tokens of words as they are in texts, or nil: it pays for many texts, which
+	// repeat most of their words.
+	known map[string][]token
 	// env and parts are reused for every text, so an analyzer serves one goroutine.
 	env   *snowball.Env
 	parts []part
@@ -64,6 +67,16 @@ func newAnalyzer(code string) *analyzer {
 // tokens calls visit for each token of text, in order.
 func (a *analyzer) tokens(text string, visit func(token)) {
 	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			if classes[c] != classWord {
+				i++
+				continue
+			}
+			end := wordEnd(text, i)
+			a.word(text[i:end], i, visit)
+			i = end
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case isUnspaced(r):
@@ -87,11 +100,47 @@ func (a *analyzer) tokens(text string, visit func(token)) {
 	}
 }
 
+// Classes of ASCII characters, for wordEnd.
+const (
+	classOther = iota
+	classWord
+	classConnector
+	classSign // + and #
+)
+
+// classes are the classes of ASCII characters.
+var classes = func() (c [utf8.RuneSelf]uint8) {
+	for i := range c {
+		switch r := rune(i); {
+		case isWordRune(r):
+			c[i] = classWord
+		case isConnector(r):
+			c[i] = classConnector
+		case r == '+' || r == '#':
+			c[i] = classSign
+		}
+	}
+	return c
+}()
+
 // wordEnd returns the end of the word that begins at i: letters and digits, with
 // connectors between them.
 func wordEnd(text string, i int) int {
 	end := i
 	for j := i; j < len(text); {
+		if c := text[j]; c < utf8.RuneSelf {
+			switch class := classes[c]; {
+			case class == classWord:
+				j++
+				end = j
+				continue
+			case class == classConnector && j == end:
+				j++
+				continue
+			case class != classSign:
+				return end
+			}
+		}
 		r, n := utf8.DecodeRuneInString(text[j:])
 		switch {
 		case isWordRune(r) && !isUnspaced(r):
@@ -139,6 +188,26 @@ func pairs(text string, at int, visit func(token)) {
 
 // word yields the parts of a word, and, if there are several, the whole word.
 func (a *analyzer) word(text string, at int, visit func(token)) {
+	if a.known == nil || len(text) > maxWord {
+		a.parse(text, at, visit)
+		return
+	}
+	list, ok := a.known[text]
+	if !ok {
+		text = strings.Clone(text) // not a part of a long text
+		a.parse(text, 0, func(t token) { list = append(list, t) })
+		if len(a.known) < maxStems {
+			a.known[text] = list
+		}
+	}
+	for _, t := range list {
+		t.at += at
+		visit(t)
+	}
+}
+
+// parse is word without the known ones.
+func (a *analyzer) parse(text string, at int, visit func(token)) {
 	a.parts = a.split(a.parts[:0], text)
 	var whole strings.Builder
 	count := 0
@@ -165,6 +234,32 @@ func (a *analyzer) word(text string, at int, visit func(token)) {
 		at:       at,
 		compound: true,
 	})
+}
+
+// headingJoint is in the terms for whole headings, and in no other term.
+const headingJoint = "="
+
+// headingTerm returns the term for a heading with several different terms, or "" if they are too
+// few or too many: one word is found by its title or heading anyway, and few queries are long.
+// It is a checksum after the first term, whose file has both.
+func headingTerm(terms []string) string {
+	if len(terms) < 2 || len(terms) > weigh().MaxHeading {
+		return ""
+	}
+	return terms[0] + headingJoint + sum([]byte(strings.Join(terms, headingJoint)))
+}
+
+// heading returns the term for a heading: its terms as a query for it has them.
+func (a *analyzer) heading(text string) string {
+	var terms []string
+	seen := make(map[string]bool)
+	a.tokens(text, func(t token) {
+		if !seen[t.term] && !t.stop && !t.compound {
+			terms = append(terms, t.term)
+		}
+		seen[t.term] = true
+	})
+	return headingTerm(terms)
 }
 
 // split splits a word at its connectors and humps.

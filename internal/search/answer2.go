@@ -145,17 +145,30 @@ func (a *answer2) pinned(terms []wanted) []int {
 	return pages
 }
 
-// words returns the words of the file that has words beginning like word, those of about
-// the same length or longer first letters.
+// words returns the words of the files that have words beginning like word: those with the
+// same first character that are at least as long as a correction of word can be.
 func (a *answer2) words(word string) ([]string, error) {
 	if a.head.Terms == 0 {
 		return nil, nil
 	}
-	f, err := a.termFile(a.head.wordFileOf(plain(word)))
+	files, err := each(a.question, "terms", a.head.wordFilesOf(plain(word)), a.termFile)
 	if err != nil {
 		return nil, err
 	}
-	return f.vocabulary.like(f, word), nil
+	var found []spelledWord
+	for _, f := range files {
+		found = append(found, f.vocabulary.like(f, word)...)
+	}
+	slices.SortStableFunc(found, byFrequency)
+	list := make([]string, 0, len(found))
+	listed := make(map[string]bool, len(found))
+	for _, w := range found { // one with synonyms may be in two files
+		if !listed[w.word] {
+			listed[w.word] = true
+			list = append(list, w.word)
+		}
+	}
+	return list, nil
 }
 
 // vocabulary are the words of a file of terms, by their first character.
@@ -169,32 +182,31 @@ type spelledWord struct {
 	pages int
 }
 
-// like returns the words with the same first character as word that are at least as long
-// as a correction of it can be, most frequent first.
-func (v *vocabulary) like(f *termFile, word string) []string {
+// byFrequency orders words, the most frequent first.
+func byFrequency(a, b spelledWord) int {
+	return cmp.Or(b.pages-a.pages, strings.Compare(a.word, b.word))
+}
+
+// like returns the words of a file as [answer2.words] does.
+func (v *vocabulary) like(f *termFile, word string) []spelledWord {
 	v.once.Do(func() {
 		v.words = make(map[rune][]spelledWord)
 		for line := range strings.SplitSeq(f.Terms, "\n") {
 			term, rest, _ := strings.Cut(line, " ")
 			spelling, postings, ok := strings.Cut(rest, " ")
-			if !ok || len(term) < 3 {
+			if !ok || len(term) < 3 || strings.Contains(term, headingJoint) {
 				continue
 			}
 			w := spelled(term, spelling)
 			first, _ := utf8.DecodeRuneInString(w)
 			v.words[first] = append(v.words[first], spelledWord{w, pagesWith(postings)})
 		}
-		for _, list := range v.words {
-			slices.SortStableFunc(list, func(a, b spelledWord) int {
-				return cmp.Or(b.pages-a.pages, strings.Compare(a.word, b.word))
-			})
-		}
 	})
 	first, _ := utf8.DecodeRuneInString(word)
-	list := make([]string, 0, len(v.words[first]))
+	var list []spelledWord
 	for _, w := range v.words[first] {
 		if len(w.word) > len(word)-4 {
-			list = append(list, w.word)
+			list = append(list, w)
 		}
 	}
 	return list

@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Options configure an index. The zero value and nil are the defaults.
@@ -108,14 +110,11 @@ type Builder struct {
 	folders  map[string]*folder
 
 	// rows are those that are not in a file yet: files know the list of all pages.
-	rows   []row
+	rows   []rowsOf
 	head   head
 	closed bool
 
-	// found and spare are reused for each page: found are the weights of its terms, spare
-	// is where they come from.
-	found map[string]*weights
-	spare []*weights
+	counter *counter // of [Builder.Analyze]
 }
 
 // folder collects the pages in and below a folder, or below a page.
@@ -137,9 +136,8 @@ type raw struct {
 
 // word holds the counts of a word as written.
 type word struct {
-	// pages counts the pages with the word, and last is the latest of them.
+	// pages counts the pages with the word.
 	pages int
-	last  int
 	// weight is the word's total weight in titles and headings, and term its term.
 	weight int
 	term   string
@@ -160,83 +158,42 @@ func NewBuilder(opts *Options, write Write) *Builder {
 	if o.MaxSectionText <= 0 {
 		o.MaxSectionText = 3_000
 	}
+	an := newAnalyzer(o.Language)
+	an.known = make(map[string][]token)
 	return &Builder{
 		opts:  o,
 		write: write,
-		an:    newAnalyzer(o.Language),
+		an:    an,
 		terms: make(map[string]*raw),
 		words: make(map[string]*word),
 
 		numbers: make(map[string]int),
 		folders: make(map[string]*folder),
-		found:   make(map[string]*weights),
 	}
 }
 
-// weights are the weights of a term in one page.
-type weights struct {
-	// page is the weight of the term on the whole page.
-	page     int
-	title    int // number of words in the title, if the term is among them
-	sections []sectionWeight
-}
-
 // Add appends a page. It returns only errors of write.
-func (b *Builder) Add(p Page) error {
+func (b *Builder) Add(p Page) error { return b.AddAnalysis(p.ID, b.Analyze(p), nil) }
+
+// AddAnalysis appends the page with an ID, whose analysis is by a Builder with the same options.
+// If rows is not nil, it returns the [Analysis.Rows] that the analysis lacks; it is called by
+// Close. AddAnalysis returns only errors of write.
+func (b *Builder) AddAnalysis(id string, a *Analysis, rows func() ([]byte, error)) error {
 	if b.closed {
 		return errors.New("the index is closed")
 	}
 	number := len(b.ids)
-	found := b.found
-	clear(found)
-	used := 0
-	count := func(text string, section, weight int) (length int) {
-		b.an.tokens(text, func(t token) {
-			if !t.compound {
-				length++
-			}
-			b.note(t, number, weight)
-			if t.stop && weight == weighsText {
-				return
-			}
-			w := found[t.term]
-			if w == nil {
-				w = b.blank(used)
-				used++
-				found[t.term] = w
-			}
-			w.add(section, weight)
-		})
-		return length
-	}
-	words := count(p.Title, -1, weighsTitle)
-	for _, w := range found {
-		w.title = max(1, words)
-	}
-	count(p.ID, -1, weighsID)
-	for _, k := range p.Keywords {
-		count(k, -1, weighsKeyword)
-	}
-	for _, a := range p.Anchors[:min(len(p.Anchors), maxAnchors)] {
-		count(a, -1, weighsAnchor)
-	}
-	p.Sections = p.Sections[:min(len(p.Sections), maxSections)]
-	lengths := make([]byte, len(p.Sections))
-	length := 0
-	for i, section := range p.Sections {
-		n := count(section.Heading, i, weighsHeading) + count(section.Text, i, weighsText)
-		lengths[i] = lengthCode(n)
-		length += n
-	}
-	b.sections = binary.AppendUvarint(b.sections, uint64(len(lengths)))
-	b.sections = append(append(b.sections, lengthCode(length)), lengths...)
-	b.numbers[p.ID] = number
-	b.ids = append(b.ids, p.ID)
-	b.addFolders(p.ID, number)
-	for _, term := range slices.Sorted(maps.Keys(found)) {
-		b.keep(term, number, found[term])
-	}
-	b.addRows(p)
+	b.sections = append(b.sections, a.lengths...)
+	b.numbers[id] = number
+	b.ids = append(b.ids, id)
+	b.addFolders(id, number)
+	a.eachTerm(func(term, data []byte) { b.keep(term, number, data) })
+	a.eachWord(b.note)
+	b.rows = append(b.rows, rowsOf{
+		units: a.units(),
+		text:  a.Rows,
+		load:  rows,
+	})
 	return nil
 }
 
@@ -258,85 +215,32 @@ func (b *Builder) addFolders(id string, number int) {
 	}
 }
 
-// addRows stores the displayed data of a page.
-func (b *Builder) addRows(p Page) {
-	for first := 0; first == 0 || first < len(p.Sections); first += perUnit {
-		r := row{
-			ID:       p.ID,
-			Title:    p.Title,
-			Link:     p.Link,
-			First:    first,
-			Sections: make([]sectionRow, 0, perUnit),
-		}
-		for _, s := range p.Sections[first:min(len(p.Sections), first+perUnit)] {
-			text := clip(strings.Join(strings.Fields(s.Text), " "), b.opts.MaxSectionText)
-			r.Sections = append(r.Sections, sectionRow{Slug: s.Slug, Heading: s.Heading, Text: text})
-		}
-		b.rows = append(b.rows, r)
-	}
-}
-
-// blank returns the spare weights with that number, without content.
-func (b *Builder) blank(n int) *weights {
-	if n == len(b.spare) {
-		b.spare = append(b.spare, &weights{})
-	}
-	w := b.spare[n]
-	*w = weights{sections: w.sections[:0]}
-	return w
-}
-
-// add adds the weight of one occurrence to the page, and to its section unless that is
-// negative.
-func (w *weights) add(section, weight int) {
-	w.page += weight
-	if section < 0 {
-		return
-	}
-	last := len(w.sections) - 1
-	if last >= 0 && w.sections[last].section == section {
-		w.sections[last].weight += weight
-		return
-	}
-	w.sections = append(w.sections, sectionWeight{section, weight})
-}
-
-// note counts a word as written.
-func (b *Builder) note(t token, page, weight int) {
-	if t.stop || t.compound || len(t.word) < 2 {
-		return
-	}
-	w := b.words[t.word]
+// note counts a word of a page.
+func (b *Builder) note(text, term []byte, weight int) {
+	w := b.words[string(text)]
 	if w == nil {
-		w = &word{term: strings.Clone(t.term)}
-		b.words[strings.Clone(t.word)] = w
+		w = &word{term: string(term)}
+		b.words[string(text)] = w
 	}
-	if w.last != page+1 {
-		w.last = page + 1
-		w.pages++
-	}
-	if weight > weighsText {
-		w.weight += weight
-	}
+	w.pages++
+	w.weight += weight
 }
 
-// keep records the weights of a term in a page.
-func (b *Builder) keep(term string, page int, w *weights) {
-	r := b.terms[term]
+// keep records the posting of a term in a page.
+func (b *Builder) keep(term []byte, page int, data []byte) {
+	r := b.terms[string(term)]
 	if r == nil {
 		r = &raw{}
-		b.terms[strings.Clone(term)] = r
+		b.terms[string(term)] = r
 	}
-	slices.SortStableFunc(w.sections, func(a, b sectionWeight) int { return b.weight - a.weight })
-	w.sections = w.sections[:min(len(w.sections), kMost)]
-	slices.SortFunc(w.sections, func(a, b sectionWeight) int { return a.section - b.section })
-	r.data = appendPosting(r.data, page+1-r.last, posting{page, w.page, w.title, w.sections})
+	r.data = binary.AppendUvarint(r.data, uint64(page+1-r.last))
+	r.data = append(r.data, data...)
 	r.pages++
 	r.last = page + 1
 }
 
 // Close writes the files, the head last. It returns only errors of write. After Close,
-// only [Builder.Words] may be used.
+// only [Builder.Words] may be used, which returns the same words as before.
 func (b *Builder) Close() error {
 	if b.closed {
 		return nil
@@ -350,6 +254,7 @@ func (b *Builder) Close() error {
 		Pages:       len(b.ids),
 		Sections:    base64.RawStdEncoding.EncodeToString(b.sections),
 		Terms:       b.termFiles(),
+		Spread:      spread,
 		RowsPerFile: b.opts.RowsPerFile,
 		Folders:     b.encodeFolders(),
 	}
@@ -363,8 +268,7 @@ func (b *Builder) Close() error {
 		return err
 	}
 	b.terms = nil
-	b.found = nil
-	b.spare = nil
+	b.counter = nil
 	return b.write(HeadName, encode(&b.head))
 }
 
@@ -452,7 +356,7 @@ func (a *analyzer) phrase(text string) []string {
 // identify returns the value of Of: a checksum of all that other files rely on.
 func (b *Builder) identify() string {
 	var list strings.Builder
-	fmt.Fprintf(&list, "%s %d %d", b.head.Language, b.head.Terms, b.head.RowsPerFile)
+	fmt.Fprintf(&list, "%s %d %d %d", b.head.Language, b.head.Terms, b.head.Spread, b.head.RowsPerFile)
 	for at := b.sections; len(at) > 0; {
 		count, n := binary.Uvarint(at)
 		at = at[n+1+int(count):]
@@ -466,29 +370,60 @@ func (b *Builder) identify() string {
 	return sum([]byte(list.String()))
 }
 
-// writeRows writes the displayed data of all pages.
-func (b *Builder) writeRows() error {
-	for at := 0; at < len(b.rows); {
-		file, _ := b.head.rowFileOf(at)
-		end := at
-		for end < len(b.rows) {
-			if next, _ := b.head.rowFileOf(end); next != file {
-				break
-			}
-			end++
-		}
-		if err := b.write(fileName("pages", file), encode(&rowFile{Of: b.head.Of, Rows: b.rows[at:end]})); err != nil {
-			return err
-		}
-		clear(b.rows[at:end]) // frees their texts
-		at = end
-	}
-	b.rows = nil
-	return nil
+// rowsOf are the rows of a page: text, or what load returns if that is nil.
+type rowsOf struct {
+	units int
+	text  []byte
+	load  func() ([]byte, error)
 }
 
-// writeTerms writes the postings, each file with the terms that begin alike, so that a
-// query loads only those that it needs.
+// writeRows writes the displayed data of all pages.
+func (b *Builder) writeRows() error {
+	start := `{"of":` + string(jsonscan.AppendQuote(nil, b.head.Of)) + `,"rows":[`
+	doc := []byte(start)
+	file, unit := 0, 0
+	flush := func() error {
+		if len(doc) == len(start) {
+			return nil
+		}
+		done := append(doc, "]}\n"...)
+		doc = append(make([]byte, 0, len(done)), start...)
+		return b.write(fileName("pages", file), done)
+	}
+	for i := range b.rows {
+		r := b.rows[i]
+		b.rows[i] = rowsOf{} // frees its text
+		if r.load != nil {
+			var err error
+			if r.text, err = r.load(); err != nil {
+				return err
+			}
+		}
+		for range r.units {
+			if next, _ := b.head.rowFileOf(unit); next != file {
+				if err := flush(); err != nil {
+					return err
+				}
+				file = next
+			}
+			size, n := binary.Uvarint(r.text)
+			if n <= 0 || size > uint64(len(r.text)-n) {
+				return errors.New("the stored rows of a page are incomplete")
+			}
+			if len(doc) > len(start) {
+				doc = append(doc, ',')
+			}
+			doc = append(doc, r.text[n:n+int(size)]...)
+			r.text = r.text[n+int(size):]
+			unit++
+		}
+	}
+	b.rows = nil
+	return flush()
+}
+
+// writeTerms writes the postings, divided among files so that a query loads only those that
+// it needs.
 func (b *Builder) writeTerms() error {
 	files := make([]strings.Builder, b.head.Terms)
 	for _, term := range slices.Sorted(maps.Keys(b.terms)) {
@@ -502,7 +437,7 @@ func (b *Builder) writeTerms() error {
 		}
 		home := b.head.termFileOf(term)
 		fmt.Fprintf(&files[home], "\n%s %s %s", term, spelling, postings)
-		if own := b.head.wordFileOf(term); own != home {
+		if own := b.head.ownFileOf(term); own != home {
 			fmt.Fprintf(&files[own], "\n%s %s %s", term, spelling, elsewhere)
 		}
 	}

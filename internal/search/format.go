@@ -27,6 +27,7 @@ const (
 	kMost    = 3 // sections of a page stored per term
 	perUnit  = 8 // sections of a page in one row
 	sizeStep = 1000
+	spread   = 4 // files among which terms that begin alike are divided
 )
 
 // Limits for reading an index, which may come from any source.
@@ -34,6 +35,7 @@ const (
 	maxPages    = 10_000_000
 	maxSections = 1 << 16 // of a page
 	maxShards   = 1 << 20
+	maxSpread   = 64
 	maxWeight   = 1 << 24
 	maxGroups   = 2000 // of synonyms, each with
 	maxMembers  = 32
@@ -55,9 +57,11 @@ type head struct {
 	// encoded in one byte each.
 	Pages    int    `json:"pages"`
 	Sections string `json:"sections"`
-	// Terms is the number of files of terms, and RowsPerFile the number of rows in each of
-	// the first thousand files of rows.
+	// Terms is the number of files of terms, Spread the number of files among which terms
+	// that begin alike are divided, and RowsPerFile the number of rows in each of the first
+	// thousand files of rows.
 	Terms       int `json:"terms"`
+	Spread      int `json:"spread"`
 	RowsPerFile int `json:"rowsPerFile"`
 	// Synonyms are groups of terms with the same meaning. A member of several words has
 	// spaces. The first OwnSynonyms are those of the owner.
@@ -183,15 +187,29 @@ func (h *head) termFileOf(term string) int {
 	if home, ok := h.homes[term]; ok {
 		term = home
 	}
-	return h.wordFileOf(term)
+	return h.ownFileOf(term)
 }
 
-// wordFileOf returns the file with the words that begin like a word, to correct it.
-func (h *head) wordFileOf(word string) int {
+// ownFileOf returns the file that a term is in unless it has synonyms. The term for a heading
+// is in that of the heading's first term.
+func (h *head) ownFileOf(term string) int {
+	term, _, _ = strings.Cut(term, headingJoint)
+	files := h.wordFilesOf(term)
+	return files[int(crc32.ChecksumIEEE([]byte(term))%uint32(len(files)))]
+}
+
+// wordFilesOf returns the files with the words that begin like a word, to correct it. Words are
+// divided among several files because few beginnings have most of the words.
+func (h *head) wordFilesOf(word string) []int {
 	if h.Terms <= 1 {
-		return 0
+		return []int{0}
 	}
-	return int(crc32.ChecksumIEEE([]byte(beginningOf(word))) % uint32(h.Terms))
+	first := int(crc32.ChecksumIEEE([]byte(beginningOf(word))) % uint32(h.Terms))
+	files := make([]int, min(h.Spread, h.Terms))
+	for i := range files {
+		files[i] = (first + i) % h.Terms
+	}
+	return files
 }
 
 // beginningOf returns the first two characters of a word.
@@ -207,8 +225,10 @@ func (h *head) prepare() error {
 	switch {
 	case h.Format != format:
 		return fmt.Errorf("the index has format %d, and this program reads 1 and %d", h.Format, format)
+	case h.Spread == 0:
+		return errors.New("the head of the index has no spread: a development version of Slipway wrote it")
 	case h.Pages < 0 || h.Pages > maxPages || h.Terms < 0 || h.Terms > maxShards ||
-		h.RowsPerFile < 1 || h.RowsPerFile > maxShards ||
+		h.Spread < 1 || h.Spread > maxSpread || h.RowsPerFile < 1 || h.RowsPerFile > maxShards ||
 		len(h.Synonyms) > maxGroups || len(h.Pins) > maxPins ||
 		slices.ContainsFunc(h.Synonyms, func(group []string) bool { return len(group) > maxMembers }):
 		return errors.New("the head of the index is beyond its limits")

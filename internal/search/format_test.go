@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(m.files[HeadName], m.files["terms-0.json"], m.files["pages-0.json"], "rate limit", "a")
-	f.Add([]byte(`{"format":2,"of":"","pages":1,"sections":"AQEB","terms":1,"rowsPerFile":1}`),
+	f.Add([]byte(`{"format":2,"of":"","pages":1,"sections":"AQEB","terms":1,"spread":1,"rowsPerFile":1}`),
 		[]byte(`{"of":"","terms":"\na  AQEU/////////////wE"}`), []byte(`{"of":"","rows":null}`), "a", "")
 	f.Add([]byte(`{"format":1,"pages":1,"terms":[["","0"]],"rows":[["0","0"]],"words":""}`),
 		[]byte(`{"terms":{"a":"AQEBAQE"}}`), []byte(`{"pages":[{"id":"","sections":[]}]}`), "a b", "")
@@ -61,13 +62,16 @@ func TestHeadIsChecked(t *testing.T) {
 		"unsorted pages":    `{"format":1,"pages":9,"rows":[["5",""],["3",""]]}`,
 		"pages beyond last": `{"format":1,"pages":1,"rows":[["1",""]]}`,
 		"not a pair":        `{"format":1,"pages":1,"rows":[["1"]]}`,
-		"too many":          `{"format":2,"pages":99999999999,"rowsPerFile":1}`,
-		"no rows":           `{"format":2,"pages":0,"rowsPerFile":0}`,
-		"sections missing":  `{"format":2,"pages":2,"rowsPerFile":1,"sections":"AQE"}`,
-		"sections left":     `{"format":2,"pages":1,"rowsPerFile":1,"sections":"AAEB"}`,
-		"a pin to nowhere":  `{"format":2,"pages":0,"rowsPerFile":1,"pins":[{"terms":"a","page":0}]}`,
-		"too many synonyms": `{"format":2,"pages":0,"rowsPerFile":1,"synonyms":[["a"` + strings.Repeat(`,"b"`, 32) + `]]}`,
-		"not JSON":          `{"format":1`,
+		"no spread":         `{"format":2,"pages":0,"rowsPerFile":1}`,
+		"too much spread":   `{"format":2,"pages":0,"spread":65,"rowsPerFile":1}`,
+		"too many":          `{"format":2,"pages":99999999999,"spread":4,"rowsPerFile":1}`,
+		"no rows":           `{"format":2,"pages":0,"spread":4,"rowsPerFile":0}`,
+		"sections missing":  `{"format":2,"pages":2,"spread":4,"rowsPerFile":1,"sections":"AQE"}`,
+		"sections left":     `{"format":2,"pages":1,"spread":4,"rowsPerFile":1,"sections":"AAEB"}`,
+		"a pin to nowhere":  `{"format":2,"pages":0,"spread":4,"rowsPerFile":1,"pins":[{"terms":"a","page":0}]}`,
+		"too many synonyms": `{"format":2,"pages":0,"spread":4,"rowsPerFile":1,"synonyms":[["a"` +
+			strings.Repeat(`,"b"`, 32) + `]]}`,
+		"not JSON": `{"format":1`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := parseHead([]byte(text)); err == nil {
@@ -236,6 +240,94 @@ func TestEditRewritesFewFiles(t *testing.T) {
 			if len(changed) == 0 || len(changed) > 3 || len(after) != len(before) {
 				t.Errorf("%s on page %d rewrites %q", name, number, changed)
 			}
+		}
+	}
+}
+
+// TestTermsThatBeginAlike divides a vocabulary with few beginnings evenly, and corrects words
+// with those of all its files.
+func TestTermsThatBeginAlike(t *testing.T) {
+	page := Page{ID: "a", Title: "Words"}
+	var all []string
+	for i := range 2000 {
+		letter := func(n int) string { return string(rune('a' + n)) }
+		all = append(all, "co"+strings.Repeat(letter(i%26), 3)+letter(i/26%26)+letter(i/676)+"xyz")
+	}
+	page.Sections = []Section{{Slug: "s", Heading: "Configure the cache", Text: strings.Join(all, " ")}}
+	files := build(t, []Page{page, {ID: "b", Title: "Empty"}})
+	largest, total := 0, 0
+	for name, data := range files {
+		if strings.HasPrefix(name, "terms-") {
+			largest = max(largest, len(data))
+			total += len(data)
+		}
+	}
+	if largest > total/spread*5/4 {
+		t.Errorf("the largest file has %d of %d bytes", largest, total)
+	}
+	for _, word := range all[:40] {
+		typed := word[:len(word)-1] + "y" // one letter differs
+		r, err := New(&Memory{files: files}).Search(t.Context(), typed)
+		if err != nil || len(r.Replaced) != 1 || !slices.Contains(r.Replaced[0].Instead, word) {
+			t.Fatalf("Search(%q) = %+v, %v, want it replaced by %q", typed, r, err, word)
+		}
+	}
+	r, err := New(&Memory{files: files}).Search(t.Context(), "configure cache")
+	if err != nil || len(r.Hits) != 1 || r.Hits[0].Slug != "s" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// TestSynonymsThatBeginAlike corrects words that are in two of the files for words that begin alike:
+// their own, and that of their synonyms.
+func TestSynonymsThatBeginAlike(t *testing.T) {
+	opts := &Options{Language: "en", TermBytes: 500}
+	var all []string
+	for i := range 100 {
+		all = append(all, "co"+strings.Repeat(string(rune('a'+i%26)), 3)+string(rune('a'+i/26))+"xyz")
+	}
+	for i := 0; i < len(all); i += 2 {
+		opts.Synonyms = append(opts.Synonyms, all[i:i+2])
+	}
+	m := &Memory{}
+	b := NewBuilder(opts, m.Write)
+	page := Page{ID: "a", Title: "Words", Sections: []Section{{Text: strings.Join(all, " ")}}}
+	if err := errors.Join(b.Add(page), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range all {
+		typed := word[:len(word)-1] + "y" // one letter differs
+		r, err := New(m).Search(t.Context(), typed)
+		if err != nil || len(r.Replaced) != 1 || !slices.Contains(r.Replaced[0].Instead, word) {
+			t.Fatalf("Search(%q) = %+v, %v, want it replaced by %q", typed, r, err, word)
+		}
+		instead := slices.Sorted(slices.Values(r.Replaced[0].Instead))
+		if len(slices.Compact(instead)) != len(r.Replaced[0].Instead) {
+			t.Errorf("Search(%q) has %q instead, want each word once", typed, r.Replaced[0].Instead)
+		}
+	}
+}
+
+// TestTermInAnotherFile has a term in the wrong one of the files for terms that begin alike.
+func TestTermInAnotherFile(t *testing.T) {
+	files := build(t, bulk(30))
+	loaded, _, err := parseHead(files[HeadName])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := loaded.(*head)
+	for _, n := range h.wordFilesOf("aa") {
+		if n == h.termFileOf("aa") {
+			continue
+		}
+		m := &Memory{files: maps.Clone(files)}
+		name := fileName("terms", n)
+		m.files[name] = []byte(strings.Replace(string(files[name]), `"terms":"`, `"terms":"\naa  AQEA`, 1))
+		var broken []string
+		_ = New(m).Verify(t.Context(), 0, func(name string, err error) { broken = append(broken, name+": "+err.Error()) })
+		want := name + `: the term "aa" belongs into another file`
+		if !slices.Equal(broken, []string{want}) {
+			t.Errorf("broken = %q, want %q", broken, want)
 		}
 	}
 }

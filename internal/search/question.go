@@ -254,7 +254,27 @@ func (q *question) terms(query string) []wanted {
 		return all
 	}
 	renumber(telling)
-	return telling
+	return withHeading(telling)
+}
+
+// withHeading adds the term for headings that consist of the other terms.
+func withHeading(terms []wanted) []wanted {
+	var parts []string
+	for _, t := range terms {
+		if !t.compound {
+			parts = append(parts, t.term)
+		}
+	}
+	whole := headingTerm(parts)
+	if whole == "" {
+		return terms
+	}
+	return append(terms, wanted{
+		term:     whole,
+		word:     whole,
+		weight:   weigh().AsHeading,
+		compound: true, // not a word, so never replaced
+	})
 }
 
 // renumber closes the gaps left by stop words.

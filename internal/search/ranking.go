@@ -35,6 +35,8 @@ type ranking struct {
 	AsSynonym  float64 `json:"asSynonym"`
 	// AsOwnSynonym is for synonyms that the owner of the site chose.
 	AsOwnSynonym float64 `json:"asOwnSynonym"`
+	// AsHeading is for a query that is a whole heading or title.
+	AsHeading float64 `json:"asHeading"`
 	// Fuse is the constant of reciprocal rank fusion of several phrasings.
 	Fuse float64 `json:"fuse"`
 
@@ -42,6 +44,7 @@ type ranking struct {
 	MaxQueryBytes int `json:"maxQueryBytes"`
 	MaxQueries    int `json:"maxQueries"`
 	MaxTerms      int `json:"maxTerms"`
+	MaxHeading    int `json:"maxHeading"` // terms
 	MaxHits       int `json:"maxHits"`
 	MaxLimit      int `json:"maxLimit"`
 	MaxOffset     int `json:"maxOffset"`

@@ -293,3 +293,45 @@ func BenchmarkSearch(b *testing.B) {
 		ask(b, m, "rate limit archive")
 	}
 }
+
+// TestWholeHeading: a query that is a whole heading or title finds that first, although its words
+// are more frequent elsewhere, and is not corrected to others.
+func TestWholeHeading(t *testing.T) {
+	files := &search.Memory{}
+	b := search.NewBuilder(&search.Options{Language: "en"}, files.Write)
+	add := func(id, title, heading, text string) {
+		t.Helper()
+		err := b.Add(search.Page{ID: id, Title: title, Sections: []search.Section{
+			{Slug: "top", Heading: title, Text: "About it."}, {Slug: "one", Heading: heading, Text: text},
+			{Slug: "two", Heading: "Other things", Text: "Nothing more."},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	many := strings.Repeat("A token in a file. Each file has tokens. ", 20)
+	for i := range 8 {
+		add(fmt.Sprint("part", i), fmt.Sprint("Part ", i), "Token files", many)
+	}
+	add("authentication", "Authentication", "Tokens from a file", "The option names it, one in each line.")
+	add("brewing", "Tea for two", "Water", many)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x := search.New(files)
+	for query, want := range map[string]string{
+		"Tokens from a file": "authentication one", "tokens  FROM files": "authentication one", "tea for two": "brewing top",
+	} {
+		found, err := x.Search(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.Hits) == 0 || found.Hits[0].Page+" "+found.Hits[0].Slug != want {
+			t.Errorf("%q finds %+v, want %s first", query, found.Hits[:min(1, len(found.Hits))], want)
+		}
+	}
+	found, err := x.Search(t.Context(), "to")
+	if err != nil || len(found.Replaced) > 0 {
+		t.Errorf("a short word is replaced by %v, %v", found.Replaced, err)
+	}
+}

@@ -88,7 +88,7 @@ func (a *answer2) verifyTerms(n int) error {
 		switch {
 		case !ok || term <= before:
 			return errors.New("the terms are not in order")
-		case postings == elsewhere && (home == n || a.head.wordFileOf(term) != n),
+		case postings == elsewhere && (home == n || a.head.ownFileOf(term) != n),
 			postings != elsewhere && home != n:
 			return fmt.Errorf("the term %q belongs into another file", term)
 		}

@@ -202,7 +202,7 @@ func (n *needle) in(text string) int {
 	}
 }
 
-func isAlphanumeric(c byte) bool { return class(c) != '-' }
+func isAlphanumeric(c byte) bool { return classes[c]&alphanumeric != 0 }
 
 // dumpText describes a dump.
 const dumpText = "a list of environment variables"

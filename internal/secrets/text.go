@@ -53,14 +53,10 @@ func longestRun(text string, in func(byte) bool) int {
 	return longest
 }
 
-func isBase64(c byte) bool {
-	return isAlphanumeric(c) || c == '+' || c == '/' || c == '-' || c == '_'
-}
+func isBase64(c byte) bool { return classes[c]&base64Byte != 0 }
 
 // isTokenByte reports whether c is in [tokenLetters].
-func isTokenByte(c byte) bool {
-	return isAlphanumeric(c) || c == '_' || c == '-' || c == '.'
-}
+func isTokenByte(c byte) bool { return classes[c]&tokenByte != 0 }
 
 // findTokens finds words in the format of a service's credentials.
 func findTokens(text string, add adder) {
@@ -73,9 +69,11 @@ func findTokens(text string, add adder) {
 		for end < len(text) && isTokenByte(text[end]) {
 			end++
 		}
-		word := strings.TrimRight(text[start:end], ".-")
-		if what := tokenForm(word); what != "" {
-			add(Token, what, start, start+len(word))
+		if end-start >= minToken { // most words are shorter
+			word := strings.TrimRight(text[start:end], ".-")
+			if what := tokenForm(word); what != "" {
+				add(Token, what, start, start+len(word))
+			}
 		}
 		start = end
 	}
@@ -165,17 +163,27 @@ func isCredential(word, scheme string) bool {
 // findPairs finds values next to names that indicate a secret, and collects the variables
 // of an environment.
 func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
+	// The names of a document are few, and each occurs often.
+	names := make(map[string]nameKind)
 	for i := 0; i < len(text); i++ {
 		if text[i] != '=' && text[i] != ':' {
 			continue
 		}
 		name, quotedName := nameBefore(text, i)
-		_, own := s.pairs[name]
-		usual := slices.Contains(table().UsualVariables, strings.ToUpper(name))
-		secret := secretName(name)
-		if name == "" || !own && !usual && !secret {
+		if name == "" {
 			continue
 		}
+		kind, ok := names[name]
+		if !ok {
+			kind = s.nameKind(name)
+			if len(names) < maxNames {
+				names[name] = kind
+			}
+		}
+		if kind == otherName {
+			continue
+		}
+		secret := kind == secretPairName
 		start, end, quoted := valueAfter(text, i+1)
 		if start == end {
 			continue
@@ -189,6 +197,29 @@ func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
 	}
 }
 
+// nameKind is what the name of a pair indicates.
+type nameKind int
+
+const (
+	otherName      nameKind = iota
+	variableOfHost          // of an environment, and not secret
+	secretPairName
+)
+
+// maxNames limits how many names of a text are remembered.
+const maxNames = 1000
+
+func (s *Scanner) nameKind(name string) nameKind {
+	if secretName(name) {
+		return secretPairName
+	}
+	_, own := s.pairs[name]
+	if own || slices.Contains(table().UsualVariables, strings.ToUpper(name)) {
+		return variableOfHost
+	}
+	return otherName
+}
+
 // maxName is the longest name of a pair.
 const maxName = 64
 
@@ -198,13 +229,12 @@ func nameBefore(text string, at int) (name string, quoted bool) {
 	for end > 0 && (text[end-1] == ' ' || text[end-1] == '\t') && at-end < 4 {
 		end--
 	}
-	for end > 0 && strings.IndexByte("\"'`\\", text[end-1]) >= 0 && at-end < 8 {
+	for end > 0 && classes[text[end-1]]&quoteByte != 0 && at-end < 8 {
 		end--
 		quoted = true
 	}
 	start := end
-	for start > 0 && end-start <= maxName &&
-		(isAlphanumeric(text[start-1]) || strings.IndexByte("_-.", text[start-1]) >= 0) {
+	for start > 0 && end-start <= maxName && isTokenByte(text[start-1]) {
 		start--
 	}
 	if end-start > maxName {

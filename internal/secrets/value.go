@@ -247,6 +247,30 @@ func class(c byte) byte {
 	return '-'
 }
 
+// The sets of bytes that whole texts are searched for.
+const (
+	alphanumeric = 1 << iota
+	base64Byte   // of both alphabets, without padding
+	tokenByte    // in tokenLetters
+	quoteByte    // around a name, perhaps escaped
+)
+
+// classes contains the sets of each byte. One look-up decides, as most of the time of a search is
+// spent here.
+var classes = func() (sets [256]byte) {
+	for c := range 256 {
+		if class(byte(c)) != '-' {
+			sets[c] = alphanumeric | base64Byte | tokenByte
+		}
+	}
+	for members, set := range map[string]byte{"+/-_": base64Byte, "_-.": tokenByte, "\"'`\\": quoteByte} {
+		for i := range len(members) {
+			sets[members[i]] |= set
+		}
+	}
+	return sets
+}()
+
 // entropy returns the Shannon entropy in bits per byte.
 func entropy(s string) float64 {
 	var counts [256]int

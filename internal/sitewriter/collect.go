@@ -178,7 +178,7 @@ func (w *writer) take(a *Answer) error {
 		w.in(a.From).Add(r.rule, "", r.hint, "%s", r.text)
 		return nil
 	}
-	return err
+	return errors.Join(err, w.takeTwin(a.Twin))
 }
 
 // takeAnswer stores one answer. A refused one is a finding, and the others are stored.

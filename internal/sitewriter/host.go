@@ -72,6 +72,8 @@ const headersFile = `/*
 /*.json
   Content-Type: application/json; charset=utf-8
   Cache-Control: public, max-age=300
+/server-card
+  Content-Type: application/mcp-server-card+json
 `
 
 // llms returns the llms.txt of the site, which describes it to agents that browse files.

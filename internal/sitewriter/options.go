@@ -32,6 +32,9 @@ type Options struct {
 	// Default: the site itself.
 	SiteRoot string
 
+	// NoTwins omits the Markdown files next to the pages in SiteRoot.
+	NoTwins bool
+
 	// Adopt allows writing to a folder with a site that Slipway did not write, and
 	// replacing foreign files.
 	Adopt bool
@@ -94,12 +97,13 @@ const (
 	Packed Layout = "packed"
 )
 
-// Progress is the progress of a write.
+// Progress is the progress of reading an input or of a write.
 type Progress struct {
-	// Stage is "reading" while answers arrive and their number is unknown, then
-	// "comparing", "writing" and "done".
+	// Stage is "documents" while an input reads its documents. In a write, it is "reading"
+	// while answers arrive and their number is unknown, then "comparing", "writing" and
+	// "done".
 	Stage string
-	// Done and Total count files; Total is 0 while it is unknown.
+	// Done and Total count documents or files; Total is 0 while it is unknown.
 	Done, Total int
 	Bytes       int64
 }
@@ -124,6 +128,8 @@ type Result struct {
 	// Kept lists files of an earlier write that are no longer part of the site, but were
 	// modified since and therefore not deleted.
 	Kept []string `json:"kept"`
+	// Public is the URL of [Options.SiteRoot], if the addresses of the pages in it tell.
+	Public string `json:"public,omitempty"`
 	// Report contains the findings: collisions, sizes, limits of hosts.
 	Report check.Report `json:"-"`
 }

@@ -22,12 +22,12 @@ func NeedsParts(text string) bool { return len(text) > PageBytes }
 
 // PartArgument returns the argument for tools with long texts.
 func PartArgument() mcp.Property {
-	return number("part", "Of a long text, which part; the answer says how many there are")
+	return number("part", "Which part of a long text; the answer says how many there are")
 }
 
 // PageArgument returns the argument for tools with long lists.
 func PageArgument() mcp.Property {
-	return number("page", "Of a long list, which page; the answer says how many there are")
+	return number("page", "Which page of a long list; the answer says how many there are")
 }
 
 // number returns the property of a page or part, which counts from 1.

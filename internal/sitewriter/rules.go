@@ -26,6 +26,7 @@ var (
 	ruleLargeAnswer = rules.Warning("site/large-answer", "an answer of more than 1 MiB")
 	ruleFileLimit   = rules.Error("site/file-limit", "a file that is larger than the host accepts")
 	ruleHostFiles   = rules.Warning("site/host-files", "more files than the host accepts")
+	ruleTwinKept    = rules.Note("site/markdown-kept", "Markdown next to a page that Slipway did not write")
 	ruleHostSize    = rules.Warning("site/host-size", "a site that is larger than the host accepts")
 )
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/search"
@@ -43,6 +44,9 @@ type Search struct {
 	opts  SearchOptions
 	files search.Memory
 	words []string
+	// complete completes the files, when the answers are read: the definition of the tool
+	// does not need them.
+	complete func() error
 }
 
 // rowsPerFile is the number of entries in one file for results: they are short.
@@ -80,9 +84,7 @@ func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) 
 			return nil, err
 		}
 	}
-	if err := b.Close(); err != nil {
-		return nil, err
-	}
+	s.complete = sync.OnceValue(b.Close)
 	for _, w := range b.Words(s.opts.Words) {
 		// The file name must belong to this word only.
 		if len(w) > 2 && staticmcp.EncodeName(w) == w && w[0] >= 'a' && w[0] <= 'z' {
@@ -148,6 +150,10 @@ func SearchSchema(words, section string) json.RawMessage {
 // answers yields the answers to single words, and the files of the index.
 func (s *Search) answers(ctx context.Context) iter.Seq2[*Answer, error] {
 	return func(yield func(*Answer, error) bool) {
+		if err := s.complete(); err != nil {
+			yield(nil, err)
+			return
+		}
 		x := search.New(&s.files)
 		for _, w := range s.words {
 			found, err := x.Search(ctx, w)

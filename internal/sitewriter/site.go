@@ -78,6 +78,9 @@ type Answer struct {
 	Path string
 	Data []byte
 
+	// Twin is the Markdown to write next to the published page that this resource is, or nil.
+	Twin *Twin
+
 	// Arguments and Result are as described for Tool, URI and Prompt.
 	Arguments json.RawMessage
 	Result    json.RawMessage

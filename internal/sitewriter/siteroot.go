@@ -55,7 +55,7 @@ func (w *writer) rootFiles(prefix string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.rootFile(".nojekyll", func(old string) (string, error) {
+	if err := w.rootFile(".nojekyll", func(old string, _ bool) (string, error) {
 		return old, nil
 	}); err != nil {
 		return err
@@ -64,14 +64,14 @@ func (w *writer) rootFiles(prefix string) error {
 		return nil
 	}
 	rules := prefixed(headersFile, prefix)
-	return w.rootFile("_headers", func(old string) (string, error) {
+	return w.rootFile("_headers", func(old string, _ bool) (string, error) {
 		return mergeMarked(old, prefix, rules)
 	})
 }
 
 // rootFile writes one file at the root if merge returns different contents.
-func (w *writer) rootFile(name string, merge func(old string) (string, error)) error {
-	path := filepath.Join(w.opts.SiteRoot, name)
+func (w *writer) rootFile(name string, merge func(old string, exists bool) (string, error)) error {
+	path := filepath.Join(w.opts.SiteRoot, filepath.FromSlash(name))
 	info, err := os.Lstat(path)
 	exists := err == nil
 	switch {
@@ -86,7 +86,7 @@ func (w *writer) rootFile(name string, merge func(old string) (string, error)) e
 			return err
 		}
 	}
-	merged, err := merge(string(old))
+	merged, err := merge(string(old), exists)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

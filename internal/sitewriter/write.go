@@ -68,7 +68,7 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 	}
 	err = target.commit(ctx, w)
 	if err == nil && w.opts.SiteRoot != "" {
-		err = w.rootFiles(prefix)
+		err = errors.Join(w.rootFiles(prefix), w.writeTwins())
 	}
 	if err == nil {
 		w.opts.Progress(Progress{
@@ -97,6 +97,7 @@ type writer struct {
 	// packed are answers in packs, sorted by path, and table the starts of the packs.
 	packed []file
 	table  packs.Table
+	twins  []twin
 	inner  []file          // files below .staticmcp, the index itself last
 	taken  map[string]bool // paths of files that are not answers
 	// answered holds hashes of the names and URIs that have answers, if they must be

@@ -6,7 +6,6 @@ import (
 	_ "embed" // for the page
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -58,28 +57,17 @@ type RenderedApp struct {
 	// tb receives failures, and timeout limits each wait.
 	tb      testing.TB
 	timeout time.Duration
-	// browser shows the page of host, which shows the app.
-	browser *chromium.Browser
+	// page is that of host, which shows the app.
+	page    *chromium.Page
 	host    *apps.Host
-	session string // of the page
 	address string // of the page
 	tool    string
 	open    func() // opens another view
 
 	unconnected bool
 
-	mu       sync.Mutex // guards the fields below
-	view     *apps.View
-	parents  map[string]string // of sessions
-	contexts []scriptContext
-	console  []string
-}
-
-// scriptContext is where scripts of one document run.
-type scriptContext struct {
-	// session and origin identify a frame, and id the context of its scripts.
-	session, origin string
-	id              int
+	mu   sync.Mutex // guards view
+	view *apps.View
 }
 
 // RenderApp shows the user interface of a tool in a headless Chromium, calls the tool with
@@ -113,7 +101,6 @@ func (r *AppRenderer) Render(tb testing.TB, source mcp.Source, tool string, args
 		timeout: r.Timeout,
 		host:    apps.NewHost(&apps.HostOptions{Axe: axe.Script()}),
 		tool:    tool,
-		parents: map[string]string{},
 	}
 	if a.timeout == 0 {
 		a.timeout = 30 * time.Second
@@ -129,15 +116,10 @@ func (r *AppRenderer) Render(tb testing.TB, source mcp.Source, tool string, args
 		tb.Fatalf("RenderApp: arguments of %s are not an object: %.100s", tool, arguments)
 	}
 	a.address = a.serve(r, source, tool, arguments)
-	if a.browser, err = chromium.Start(path, a.onEvent); err != nil {
+	if a.page, err = chromium.Open(path, a.timeout); err != nil {
 		tb.Fatalf("RenderApp: %v", err)
 	}
-	tb.Cleanup(func() { a.browser.Close() })
-	ctx, cancel := a.context()
-	defer cancel()
-	if a.session, err = a.browser.OpenPage(ctx); err != nil {
-		tb.Fatalf("RenderApp: open a page: %v", err)
-	}
+	tb.Cleanup(func() { a.page.Close() })
 	a.unconnected = r.Unconnected
 	a.show()
 	return a
@@ -154,9 +136,7 @@ func (a *RenderedApp) Reload() {
 // show opens the page, and waits until the app has received the result.
 func (a *RenderedApp) show() {
 	a.tb.Helper()
-	ctx, cancel := a.context()
-	defer cancel()
-	if err := a.browser.Call(ctx, a.session, "Page.navigate", map[string]any{"url": a.address}, nil); err != nil {
+	if err := a.page.Navigate(a.address); err != nil {
 		a.tb.Fatalf("RenderApp: open the page: %v", err)
 	}
 	a.awaitResult()
@@ -172,7 +152,9 @@ func (a *RenderedApp) setView(view *apps.View) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.view = view
-	a.contexts = nil
+	if a.page != nil {
+		a.page.ForgetFrames()
+	}
 }
 
 // awaitResult waits until the app is connected and has been sent the result, or for its
@@ -180,7 +162,7 @@ func (a *RenderedApp) setView(view *apps.View) {
 func (a *RenderedApp) awaitResult() {
 	a.tb.Helper()
 	if a.unconnected {
-		if err := a.poll(func() error { _, err := a.document(); return err }); err != nil {
+		if err := a.page.Poll(func() error { _, err := a.document(); return err }); err != nil {
 			a.tb.Fatalf("RenderApp: %v", err)
 		}
 		return
@@ -188,8 +170,8 @@ func (a *RenderedApp) awaitResult() {
 	const sent = `globalThis.failure ?? (globalThis.messages?.some(({ direction, message }) => direction === "out" &&
 		/tool-(result|cancelled)$/.test(message.method)) ? "sent" : globalThis.phase ?? "loading")`
 	var state string
-	ok := a.poll(func() error {
-		if err := a.evaluate(a.page(), sent, &state); err != nil {
+	ok := a.page.Poll(func() error {
+		if err := a.page.Eval(chromium.Frame{}, sent, &state); err != nil {
 			return err
 		}
 		if state != "sent" {
@@ -220,7 +202,7 @@ func (a *RenderedApp) serve(r *AppRenderer, source mcp.Source, tool string, argu
 
 	a.open = func() {
 		a.tb.Helper()
-		ctx, cancel := a.context()
+		ctx, cancel := context.WithTimeout(context.Background(), a.timeout)
 		defer cancel()
 		view, err := a.host.Open(ctx, source, &apps.OpenParams{
 			Page: server.URL,
@@ -313,188 +295,15 @@ func (r *AppRenderer) hostContext() map[string]any {
 	}
 }
 
-// onEvent follows the documents of the page, and collects what they log.
-func (a *RenderedApp) onEvent(e chromium.Event) {
-	switch e.Method {
-	case "Target.attachedToTarget":
-		var attached struct {
-			Session string `json:"sessionId"`
-		}
-		if json.Unmarshal(e.Params, &attached) == nil && e.Session != "" {
-			a.mu.Lock()
-			a.parents[attached.Session] = e.Session
-			a.mu.Unlock()
-			a.browser.Prepare(attached.Session)
-		}
-	case "Runtime.executionContextCreated":
-		var created struct {
-			Context struct {
-				ID     int    `json:"id"`
-				Origin string `json:"origin"`
-			} `json:"context"`
-		}
-		if json.Unmarshal(e.Params, &created) != nil {
-			return
-		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.contexts = append(a.contexts, scriptContext{e.Session, created.Context.Origin, created.Context.ID})
-	case "Runtime.executionContextDestroyed":
-		var destroyed struct {
-			ID int `json:"executionContextId"`
-		}
-		json.Unmarshal(e.Params, &destroyed)
-		a.forget(func(c scriptContext) bool { return c.session == e.Session && c.id == destroyed.ID })
-	case "Runtime.executionContextsCleared":
-		a.forget(func(c scriptContext) bool { return c.session == e.Session })
-	case "Target.detachedFromTarget":
-		var detached struct {
-			Session string `json:"sessionId"`
-		}
-		json.Unmarshal(e.Params, &detached)
-		a.forget(func(c scriptContext) bool { return a.isBelow(c.session, detached.Session) })
-	default:
-		if line := consoleLine(e); line != "" {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.console = append(a.console, line)
-		}
-	}
-}
-
-// forget drops the contexts of documents that are gone.
-func (a *RenderedApp) forget(isGone func(scriptContext) bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.contexts = slices.DeleteFunc(a.contexts, isGone)
-}
-
-// isBelow reports whether session is ancestor or a frame in it: only the outermost frame
-// that is gone is reported. The caller holds mu.
-func (a *RenderedApp) isBelow(session, ancestor string) bool {
-	for session != "" {
-		if session == ancestor {
-			return true
-		}
-		session = a.parents[session]
-	}
-	return false
-}
-
-// consoleLine returns the line that an event adds to the console, or "".
-func consoleLine(e chromium.Event) string {
-	switch e.Method {
-	case "Runtime.consoleAPICalled":
-		var called struct {
-			Type string `json:"type"`
-			Args []struct {
-				Value       json.RawMessage `json:"value"`
-				Description string          `json:"description"`
-			} `json:"args"`
-		}
-		json.Unmarshal(e.Params, &called)
-		words := []string{called.Type + ":"}
-		for _, arg := range called.Args {
-			var text string
-			switch {
-			case json.Unmarshal(arg.Value, &text) == nil:
-			case arg.Value != nil:
-				text = string(arg.Value)
-			default:
-				text = arg.Description
-			}
-			words = append(words, text)
-		}
-		return strings.Join(words, " ")
-	case "Runtime.exceptionThrown":
-		var thrown struct {
-			Details struct {
-				Text      string `json:"text"`
-				Exception struct {
-					Description string `json:"description"`
-				} `json:"exception"`
-			} `json:"exceptionDetails"`
-		}
-		json.Unmarshal(e.Params, &thrown)
-		return "error: " + thrown.Details.Text + " " + thrown.Details.Exception.Description
-	case "Log.entryAdded":
-		var added struct {
-			Entry struct {
-				Level string `json:"level"`
-				Text  string `json:"text"`
-			} `json:"entry"`
-		}
-		json.Unmarshal(e.Params, &added)
-		return added.Entry.Level + ": " + added.Entry.Text
-	}
-	return ""
-}
-
-func (a *RenderedApp) context() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), a.timeout)
-}
-
-// poll repeats step until it returns nil, and returns its last error after the timeout.
-func (a *RenderedApp) poll(step func() error) error {
-	deadline := time.Now().Add(a.timeout)
-	for {
-		err := step()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-// page returns the context of the page itself.
-func (a *RenderedApp) page() scriptContext { return scriptContext{session: a.session} }
-
-// document returns the context of the app's document.
-func (a *RenderedApp) document() (scriptContext, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// document returns the frame of the app's document.
+func (a *RenderedApp) document() (chromium.Frame, error) {
 	// Frames inside the document come after it. An opaque origin has no name.
-	for _, c := range a.contexts {
-		if strings.Contains(c.origin, "://app-") || c.session != a.session && c.origin == "://" {
-			return c, nil
+	for _, f := range a.page.Frames() {
+		if strings.Contains(f.Origin, "://app-") || f.Process && f.Origin == "://" {
+			return f, nil
 		}
 	}
-	return scriptContext{}, errors.New("the document has not loaded")
-}
-
-// evaluate runs JavaScript in a frame, and decodes its value.
-func (a *RenderedApp) evaluate(in scriptContext, expression string, result any) error {
-	ctx, cancel := a.context()
-	defer cancel()
-	params := map[string]any{
-		"expression":    expression,
-		"awaitPromise":  true,
-		"returnByValue": true,
-	}
-	if in.id != 0 {
-		params["contextId"] = in.id
-	}
-	var outcome struct {
-		Result struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"result"`
-		Exception *struct {
-			Text      string `json:"text"`
-			Exception struct {
-				Description string `json:"description"`
-			} `json:"exception"`
-		} `json:"exceptionDetails"`
-	}
-	if err := a.browser.Call(ctx, in.session, "Runtime.evaluate", params, &outcome); err != nil {
-		return err
-	}
-	if e := outcome.Exception; e != nil {
-		return fmt.Errorf("%s %s", e.Text, e.Exception.Description)
-	}
-	if result == nil || outcome.Result.Value == nil {
-		return nil
-	}
-	return json.Unmarshal(outcome.Result.Value, result)
+	return chromium.Frame{}, errors.New("the document has not loaded")
 }
 
 // Eval evaluates a JavaScript expression in the app, awaits it if it is a promise, and
@@ -503,7 +312,7 @@ func (a *RenderedApp) Eval(expression string, result any) {
 	a.tb.Helper()
 	document, err := a.document()
 	if err == nil {
-		err = a.evaluate(document, expression, result)
+		err = a.page.Eval(document, expression, result)
 	}
 	if err != nil {
 		a.tb.Fatalf("evaluate %s in the app: %v", expression, err)
@@ -514,20 +323,22 @@ func (a *RenderedApp) Eval(expression string, result any) {
 // [apps.HostJS]: host.setContext({theme: "dark"}), host.teardown(), host.callTool("name").
 func (a *RenderedApp) EvalHost(expression string, result any) {
 	a.tb.Helper()
-	if err := a.evaluate(a.page(), expression, result); err != nil {
+	if err := a.page.Eval(chromium.Frame{}, expression, result); err != nil {
 		a.tb.Fatalf("evaluate %s in the page: %v", expression, err)
 	}
 }
 
-// visibleText is the text that is drawn. For a body that is not, innerText would include
-// scripts.
-const visibleText = `document.body?.getClientRects().length ? document.body.innerText : ""`
-
 // Text returns the visible text of the app.
 func (a *RenderedApp) Text() string {
 	a.tb.Helper()
+	document, err := a.document()
 	var text string
-	a.Eval(visibleText, &text)
+	if err == nil {
+		text, err = a.page.Text(document)
+	}
+	if err != nil {
+		a.tb.Fatalf("read the text of the app: %v", err)
+	}
 	return text
 }
 
@@ -536,10 +347,10 @@ func (a *RenderedApp) Text() string {
 func (a *RenderedApp) WaitText(want string) {
 	a.tb.Helper()
 	var got string
-	err := a.poll(func() error {
+	err := a.page.Poll(func() error {
 		document, err := a.document()
 		if err == nil {
-			err = a.evaluate(document, visibleText, &got)
+			got, err = a.page.Text(document)
 		}
 		if err == nil && !strings.Contains(got, want) {
 			err = errors.New("other text")
@@ -552,90 +363,39 @@ func (a *RenderedApp) WaitText(want string) {
 	}
 }
 
-// clickScript returns the middle of an element once it can be clicked, or null, and notes
-// when a click reaches the document.
-const clickScript = `((selector) => {
-	const element = document.querySelector(selector);
-	if (!element || element.disabled) return null;
-	element.scrollIntoView({ block: "center", behavior: "instant" });
-	const { x, y, width, height } = element.getBoundingClientRect();
-	globalThis.slipwayClicked = false;
-	addEventListener("mousedown", () => (globalThis.slipwayClicked = true), { capture: true, once: true });
-	return width && height ? { x: x + width / 2, y: y + height / 2 } : null;
-})`
-
 // Click clicks the middle of the first element that matches a CSS selector, once it is
 // visible and enabled.
 func (a *RenderedApp) Click(selector string) {
 	a.tb.Helper()
-	quoted, _ := json.Marshal(selector)
-	err := a.poll(func() error { return a.tryClick(clickScript + "(" + string(quoted) + ")") })
+	err := a.page.Poll(func() error {
+		document, err := a.document()
+		if err == nil {
+			err = a.page.Click(document, selector) // the frames fill the page
+		}
+		return err
+	})
 	if err != nil {
 		a.tb.Fatalf("click %s: %v", selector, err)
 	}
-}
-
-// tryClick clicks once. For a moment after a frame is drawn, the browser does not yet know
-// that it is there, and the click misses it.
-func (a *RenderedApp) tryClick(script string) error {
-	document, err := a.document()
-	if err != nil {
-		return err
-	}
-	var at *struct{ X, Y float64 }
-	if err := a.evaluate(document, script, &at); err != nil {
-		return err
-	}
-	if at == nil {
-		return errors.New("no visible, enabled element")
-	}
-	// The frames fill the page, so positions in the app are those in the page.
-	for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-		err := a.input("Input.dispatchMouseEvent", map[string]any{
-			"type":       kind,
-			"x":          at.X,
-			"y":          at.Y,
-			"button":     "left",
-			"clickCount": 1,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	var clicked bool
-	if err := a.evaluate(document, "globalThis.slipwayClicked", &clicked); err != nil || !clicked {
-		return errors.Join(errors.New("the click did not reach the app"), err)
-	}
-	return nil
 }
 
 // Type clicks an element and types text into it.
 func (a *RenderedApp) Type(selector, text string) {
 	a.tb.Helper()
 	a.Click(selector)
-	if err := a.input("Input.insertText", map[string]any{"text": text}); err != nil {
+	if err := a.page.Insert(text); err != nil {
 		a.tb.Fatalf("type into %s: %v", selector, err)
 	}
-}
-
-func (a *RenderedApp) input(method string, params map[string]any) error {
-	ctx, cancel := a.context()
-	defer cancel()
-	return a.browser.Call(ctx, a.session, method, params, nil)
 }
 
 // Screenshot returns a picture of the app in PNG.
 func (a *RenderedApp) Screenshot() []byte {
 	a.tb.Helper()
-	ctx, cancel := a.context()
-	defer cancel()
-	var shot struct {
-		Data []byte `json:"data"`
-	}
-	if err := a.browser.Call(ctx, a.session, "Page.captureScreenshot", nil, &shot); err != nil {
+	picture, err := a.page.Screenshot()
+	if err != nil {
 		a.tb.Fatal(err)
 	}
-	return shot.Data
+	return picture
 }
 
 // Violations returns what the app was refused: declared origins that are invalid, and loads
@@ -654,11 +414,7 @@ func (a *RenderedApp) Accessibility() []apps.AccessibilityFinding {
 
 // Console returns the lines that the app and the page around it have logged, each with its
 // level: "error: ...".
-func (a *RenderedApp) Console() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.console)
-}
+func (a *RenderedApp) Console() []string { return a.page.Console() }
 
 // Messages returns the messages between the host and the app so far.
 func (a *RenderedApp) Messages() []AppMessage {
@@ -689,7 +445,7 @@ func (a *RenderedApp) Messages() []AppMessage {
 func (a *RenderedApp) WaitMessage(method string) AppMessage {
 	a.tb.Helper()
 	var found AppMessage
-	err := a.poll(func() error {
+	err := a.page.Poll(func() error {
 		messages := a.Messages()
 		at := slices.IndexFunc(messages, func(m AppMessage) bool { return m.FromApp && m.Method == method })
 		if at < 0 {

@@ -24,7 +24,7 @@ func TestCPURatio(t *testing.T) {
 	if testing.Short() || raceDetector() {
 		t.Skip("measures")
 	}
-	const rounds, requests, bound = 9, 600, 1.6
+	const rounds, requests, bound = 11, 2000, 1.6
 	ours := serveHTTP(t, newDemo(), nil)
 	for _, w := range workloads() {
 		t.Run(w.name, func(t *testing.T) {

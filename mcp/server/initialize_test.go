@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -12,11 +13,14 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
-// slowCatalog takes a second to return its catalog.
-type slowCatalog struct{ mcp.Unimplemented }
+// slowCatalog takes a second, or the time in it, to return its catalog.
+type slowCatalog struct {
+	mcp.Unimplemented
+	takes time.Duration
+}
 
-func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
-	<-time.After(time.Second)
+func (s slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
+	<-time.After(cmp.Or(s.takes, time.Second))
 	return &mcp.Catalog{Server: mcp.Implementation{Name: "slow", Version: "1"}, Tools: []mcp.Tool{{Name: "t"}}}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -68,7 +69,8 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type sseConn struct {
 	owner  *mcp.Principal
 	in     chan []byte
-	queued atomic.Int64 // bytes in it, which the entry of the connection includes
+	queued atomic.Int64 // bytes in it and waiting for room, which the entry of the connection includes
+	posts  atomic.Int64 // that wait for room in it
 	ledger *ledger
 	kept   *kept
 	out    *response
@@ -77,8 +79,11 @@ type sseConn struct {
 	once   sync.Once
 }
 
-// queuedMessages is how many messages a client may send ahead of the server.
-const queuedMessages = 64
+const (
+	queuedMessages = 64          // that a client may send ahead of the server
+	waitingPosts   = 256         // that wait for room among them
+	queueWait      = time.Second // after which a waiting message is refused
+)
 
 // ReadMessage implements Conn.
 func (l *sseConn) ReadMessage(ctx context.Context) ([]byte, error) {
@@ -174,7 +179,7 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 	body, ok := h.http.receive(r.Context(), w, r, &held)
 	switch {
 	case !ok:
-	case h.queue(l, body):
+	case h.queue(r.Context(), l, body):
 		w.WriteHeader(http.StatusAccepted)
 	default:
 		h.http.reject(w, errQueueFull.Status, errQueueFull)
@@ -183,10 +188,12 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 
 var errQueueFull = unavailable("too many messages are waiting on this stream")
 
-// queue passes a message to the stream. It returns false if too many messages are queued,
-// if together they exceed the maximum size of a message, or if the budget does not allow
-// it.
-func (h *SSEHandler) queue(l *sseConn, body []byte) bool {
+// queue passes a message to the stream. If too many messages are queued, it waits for room: a
+// client that sends a hundred requests at once is not refused because the server was busy for a
+// moment. It returns false if there was none within [queueWait], if [waitingPosts] others wait, if
+// together the messages exceed the maximum size of one, if the budget does not allow it, or if the
+// stream or the request ends.
+func (h *SSEHandler) queue(ctx context.Context, l *sseConn, body []byte) bool {
 	size := int64(len(body))
 	waiting := l.queued.Add(size)
 	if waiting > h.http.access.Load().maxBody && waiting > size {
@@ -201,9 +208,31 @@ func (h *SSEHandler) queue(l *sseConn, body []byte) bool {
 	case l.in <- body:
 		return true
 	default:
-		l.unqueue(len(body))
+	}
+	if l.wait(ctx, body) {
+		return true
+	}
+	l.unqueue(len(body))
+	return false
+}
+
+// wait is the part of queue for a message that has no room yet. Messages that wait keep their order.
+func (l *sseConn) wait(ctx context.Context, body []byte) bool {
+	defer l.posts.Add(-1)
+	if l.posts.Add(1) > waitingPosts {
 		return false
 	}
+	timeout := time.NewTimer(queueWait)
+	defer timeout.Stop()
+	select {
+	case l.in <- body:
+		return true
+	case <-timeout.C:
+	case <-l.gone:
+	case <-l.broken:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // unqueue records that a message of size bytes has left the queue.

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -268,15 +270,17 @@ func TestSSEAuthenticates(t *testing.T) {
 	})
 }
 
-// A client that sends faster than it is served is asked to wait.
+// A client that sends faster than it is served is refused, after a second in which there may be
+// room for its message.
 func TestSSEQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// initialize is served alone, and here it takes a second to start.
-		c := openSSE(t, mcpserver.New(slowCatalog{}, nil).SSEHandler("/message", nil))
+		// initialize is served alone, and here it takes ten seconds to start.
+		c := openSSE(t, mcpserver.New(slowCatalog{takes: 10 * time.Second}, nil).SSEHandler("/message", nil))
 		c.post(initRequest)
 		synctest.Wait()
 		accepted, refused := 0, 0
-		for range 100 {
+		began := time.Now()
+		for range 70 {
 			switch w := c.post(initializedNote); w.Code {
 			case http.StatusAccepted:
 				accepted++
@@ -284,17 +288,55 @@ func TestSSEQueueIsBounded(t *testing.T) {
 				refused++
 			}
 		}
-		if accepted != 64 || refused != 36 {
-			t.Errorf("%d accepted, %d refused, want 64 and 36", accepted, refused)
+		if took := time.Since(began); accepted != 64 || refused != 6 || took != 6*time.Second {
+			t.Errorf("%d accepted, %d refused in %v, want 64 and 6 in 6s", accepted, refused, took)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(20 * time.Second)
 		c.post(pingRequest)
-		time.Sleep(2 * time.Second)
+		time.Sleep(20 * time.Second)
 		if got := strings.Count(c.stream.came(), "event: message"); got != 2 {
 			t.Errorf("%d answers, want those to initialize and ping", got)
 		}
 		c.stream.end()
 	})
+}
+
+// A burst of messages that the server cannot serve at once is accepted, as soon as it can. At most
+// 256 wait for that, and those that wait when the stream ends are refused.
+func TestSSEBurst(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := openSSE(t, mcpserver.New(slowCatalog{}, nil).SSEHandler("/message", nil))
+			c.post(initRequest)
+			time.Sleep(500 * time.Millisecond)
+			var posts sync.WaitGroup
+			var accepted, refused atomic.Int64
+			for range 400 {
+				posts.Go(func() {
+					if c.post(initializedNote).Code == http.StatusAccepted {
+						accepted.Add(1)
+					} else {
+						refused.Add(1)
+					}
+				})
+			}
+			synctest.Wait()
+			if a, r := accepted.Load(), refused.Load(); a != 64 || r != 400-64-256 {
+				t.Errorf("%d accepted and %d refused at once, want 64 and 80", a, r)
+			}
+			want := int64(64 + 256)
+			if end {
+				want = 64
+				c.stream.end()
+			}
+			posts.Wait()
+			if got := accepted.Load(); got != want {
+				t.Errorf("%d accepted, want %d (the stream ends: %v)", got, want, end)
+			}
+			c.stream.end()
+			time.Sleep(time.Minute) // until the session has been closed
+		})
+	}
 }
 
 // When the stream ends, the client has disconnected, and its requests are cancelled.

@@ -33,8 +33,8 @@ import (
 // limit is the time that a page may take.
 const limit = 5 * time.Minute
 
-// shownPort is the port on the pages; a free one is used instead.
-const shownPort = "8080"
+// shownPorts are the ports on the pages; free ones are used instead.
+var shownPorts = []string{"8080", "9000"}
 
 func main() {
 	update := flag.Bool("update", false, "write the output into the pages")
@@ -119,7 +119,7 @@ type journey struct {
 
 	folder string
 	places *strings.Replacer // what is printed here, to what the page shows
-	port   string
+	ports  *strings.Replacer // the ports that the page shows, to those that are used
 }
 
 func (j *journey) run(steps []doc.Step) error {
@@ -144,7 +144,7 @@ func (j *journey) run(steps []doc.Step) error {
 			}
 			continue
 		}
-		got, err := sh.do(strings.ReplaceAll(step.Args[0], shownPort, j.port))
+		got, err := sh.do(j.ports.Replace(step.Args[0]))
 		if err != nil {
 			return fmt.Errorf("line %d: %s: %w, after:\n%s", step.Line, step.Args[0], err, strings.Join(got, "\n"))
 		}
@@ -171,7 +171,7 @@ func (j *journey) run(steps []doc.Step) error {
 	return os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o644)
 }
 
-// prepare makes the folders, and finds a free port.
+// prepare makes the folders, and finds free ports.
 func (j *journey) prepare() error {
 	folder, err := os.MkdirTemp("", "journey-")
 	if err != nil {
@@ -185,13 +185,24 @@ func (j *journey) prepare() error {
 	if err := os.MkdirAll(filepath.Join(home, "project"), 0o755); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	places := []string{j.bin, "/usr/local/bin", folder, "/home"}
+	var ports []string
+	for _, shown := range shownPorts {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close() // after all are known, so that they differ
+		_, free, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			return err
+		}
+		places = append(places, ":"+free, ":"+shown)
+		ports = append(ports, shown, free)
 	}
-	_, j.port, err = net.SplitHostPort(l.Addr().String())
-	j.places = strings.NewReplacer(j.bin, "/usr/local/bin", folder, "/home", ":"+j.port, ":"+shownPort)
-	return errors.Join(err, l.Close())
+	j.places = strings.NewReplacer(places...)
+	j.ports = strings.NewReplacer(ports...)
+	return nil
 }
 
 // save writes a file of the page.
@@ -200,7 +211,7 @@ func (j *journey) save(step doc.Step) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	content := strings.ReplaceAll(strings.Join(step.Output, "\n")+"\n", shownPort, j.port)
+	content := j.ports.Replace(strings.Join(step.Output, "\n") + "\n")
 	return os.WriteFile(name, []byte(content), 0o644)
 }
 

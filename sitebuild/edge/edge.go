@@ -118,18 +118,33 @@ func Write(opts *Options) (*Result, error) {
 	if err := p.host.plan(p); err != nil {
 		return nil, err
 	}
-	r := &Result{Bytes: len(p.files[0].text)}
-	for i := range p.files {
-		f, err := compare(&p.files[i])
+	r, err := writeFiles(p.files, true)
+	if err != nil {
+		return nil, err
+	}
+	if first := r.Files[0]; first.Action == Foreign {
+		return nil, fmt.Errorf("write %s: %w, and was not written by slipway", first.Path, fs.ErrExist)
+	}
+	if !o.DryRun {
+		r, err = writeFiles(p.files, false)
+	}
+	if err == nil {
+		r.Bytes = len(p.files[0].text)
+	}
+	return r, err
+}
+
+// writeFiles writes files that are missing or were written by Slipway.
+func writeFiles(files []plannedFile, dryRun bool) (*Result, error) {
+	r := &Result{}
+	for i := range files {
+		f, err := compare(&files[i])
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 && f.Action == Foreign {
-			return nil, fmt.Errorf("write %s: %w, and was not written by slipway", f.Path, fs.ErrExist)
-		}
 		r.Files = append(r.Files, f)
 	}
-	if o.DryRun {
+	if dryRun {
 		return r, nil
 	}
 	for i, f := range r.Files {
@@ -139,7 +154,7 @@ func Write(opts *Options) (*Result, error) {
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
 			return nil, err
 		}
-		if err := fsutil.Replace(f.Path, 0o644, fsutil.Content(p.files[i].text)); err != nil {
+		if err := fsutil.Replace(f.Path, 0o644, fsutil.Content(files[i].text)); err != nil {
 			return nil, err
 		}
 	}
@@ -211,7 +226,7 @@ func compare(p *plannedFile) (File, error) {
 		return f, err
 	case bytes.Equal(old, p.text):
 		f.Action = Unchanged
-	case bytes.HasPrefix(old, []byte(Marker)):
+	case p.ours != nil && p.ours(old), p.ours == nil && marked(Marker)(old):
 		f.Action = Updated
 	case p.present != nil && p.present(old):
 		f.Action = Unchanged
@@ -222,22 +237,33 @@ func compare(p *plannedFile) (File, error) {
 	return f, nil
 }
 
+// marked returns a function that reports whether a file begins with a marker.
+func marked(marker string) func(old []byte) bool {
+	return func(old []byte) bool { return bytes.HasPrefix(old, []byte(marker)) }
+}
+
 // searchHead is the entry file of a search index.
 const searchHead = ".staticmcp/search/index.json"
 
 // Language returns the language of the search index of a site, or "" if it has none. read
 // returns a file of the site, and an error that matches fs.ErrNotExist if it is missing.
 func Language(read func(path string) ([]byte, error)) (string, error) {
+	language, _, err := SearchLanguage(read)
+	return language, err
+}
+
+// SearchLanguage is like [Language], and reports whether the site has a search index.
+func SearchLanguage(read func(path string) ([]byte, error)) (language string, searched bool, err error) {
 	data, err := read(searchHead)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", false, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	var head struct{ Language string }
 	if err := json.Unmarshal(data, &head); err != nil {
-		return "", fmt.Errorf("%s: %w", searchHead, err)
+		return "", false, fmt.Errorf("%s: %w", searchHead, err)
 	}
-	return head.Language, nil
+	return head.Language, true, nil
 }

@@ -15,6 +15,8 @@ type plannedFile struct {
 	// name is the path of the file, and text its contents.
 	name string
 	text []byte
+	// ours reports whether an existing file may be replaced. Default: if it has the [Marker].
+	ours func(old []byte) bool
 	// present reports whether an existing file that is not ours already contains what the
 	// endpoint needs. Otherwise lines are what its owner has to add.
 	present func(old []byte) bool
@@ -124,7 +126,7 @@ func (p *plan) cloudflare() error {
 	if err := p.addModule(o.Project, "mcp.js"); err != nil {
 		return err
 	}
-	settings := fmt.Sprintf("{\n  \"name\": %s,\n  \"main\": \"mcp.js\",\n  \"compatibility_date\": \"2026-07-01\"",
+	settings := fmt.Sprintf("{\n  \"name\": %s,\n  \"main\": \"mcp.js\",\n  \"compatibility_date\": \"2025-09-01\"",
 		quoted(workerName(o.Name)))
 	lines := `"main": "mcp.js"`
 	if o.URL == "" {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -438,8 +439,21 @@ func (b *builtSite) browse(t *testing.T, url string) {
 		if err != nil || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: GET with Accept %s: %.100s, %v, want %s", b.name, accept, got, err, want)
 		}
-		if accept != "text/event-stream" && !strings.Contains(got, url) {
-			t.Errorf("%s: the page does not name %s", b.name, url)
+		if accept == "text/event-stream" {
+			continue
+		}
+		// The page is the one that is also a file.
+		cat, err := b.site.Catalog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, err := neturl.Parse(url + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := (&WebOptions{Endpoint: "/mcp", Server: cat.Server}).page(address)
+		if want := strings.TrimPrefix(string(file), HTMLMarker+"\n"); string(body) != want {
+			t.Errorf("%s: the page is %s, want %s", b.name, body, want)
 		}
 	}
 }

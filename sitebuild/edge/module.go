@@ -43,7 +43,11 @@ func module(language string, c *config, hosts ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(&b, "const CONFIG = %s;\n", settings)
+	page, err := pageTemplate("page-endpoint.html")
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&b, "const CONFIG = %s;\nconst PAGE = %s;\n", settings, marshal(page))
 	for _, name := range partsBefore {
 		if err := appendPart(&b, name); err != nil {
 			return nil, err

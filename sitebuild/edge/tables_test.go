@@ -186,7 +186,8 @@ var searchConstants = []constantAt{
 	{"perUnit", "internal/search", "perUnit"}, {"sizeStep", "internal/search", "sizeStep"},
 	{"sectionBits", "internal/search", "sectionBits"}, {"sameWeight", "internal/search", "sameWeight"},
 	{"titleBit", "internal/search", "titleBit"}, {"postingShift", "internal/search", "postingShift"},
-	{"elsewhere", "internal/search", "elsewhere"}, {"ln2", "internal/search", "ln2"},
+	{"elsewhere", "internal/search", "elsewhere"}, {"headingJoint", "internal/search", "headingJoint"},
+	{"ln2", "internal/search", "ln2"},
 	{"accented", "internal/search", "accented"}, {"bare", "internal/search", "bare"},
 }
 

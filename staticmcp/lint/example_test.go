@@ -19,7 +19,7 @@ func ExampleCheck() {
      "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}
   ]}
 }`)},
-		"tools/get_town/Bad Tölz.json": {Data: []byte(`{"content": [{"type": "text", "text": "On the Isar."}]}`)},
+		"tools/get_town/Köln.json": {Data: []byte(`{"content": [{"type": "text", "text": "On the Rhine."}]}`)},
 	}
 	report, err := lint.Check(context.Background(), files, nil)
 	if err != nil {
@@ -31,7 +31,7 @@ func ExampleCheck() {
 	}
 	fmt.Println(report.OK(false), report.OK(true))
 	// Output:
-	// tools/get_town/Bad Tölz.json: warning: the standard's name for the value "Bad Tölz" is bad_tolz.json [staticmcp/file-name]
-	//   hint: rename it to tools/get_town/bad_tolz.json
+	// tools/get_town/Köln.json: warning: the standard's name for the value "Köln" is koln.json [staticmcp/file-name]
+	//   hint: rename it to tools/get_town/koln.json
 	// true false
 }

@@ -91,7 +91,7 @@ func (c *checker) verifySearch(ctx context.Context, st site.Store, dir string) e
 		limit = c.opts.MaxProbes // each file is a request to the host
 	}
 	return index.Verify(ctx, limit, func(name string, err error) {
-		c.in(path.Join(dir, name)).Add(ruleSearchBroken, "", "build the site again, and publish all of it",
+		c.in(path.Join(dir, name)).Add(ruleSearchBroken, "", "run slipway site build again, and publish all of its output",
 			"the search index is broken: %s", err.Error())
 	})
 }

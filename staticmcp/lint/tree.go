@@ -201,7 +201,7 @@ func (c *checker) plantPacks(ctx context.Context, f *site.Folder) error {
 		name := packs.File(start)
 		loaded, err := f.Load(ctx, name, nil, c.opts.MaxFileBytes)
 		if err != nil {
-			c.in(name).Add(rulePack, "", "build the site again, and publish all of it",
+			c.in(name).Add(rulePack, "", "run slipway site build again, and publish all of its output",
 				"the pack cannot be read: %s", fsutil.Reason(err))
 			continue
 		}

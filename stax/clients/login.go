@@ -10,6 +10,10 @@ import (
 // login adds the settings of a login to the entry of a client that logs in itself. What it
 // cannot represent is a loss, so that Auto chooses the launcher, which logs in.
 func (t *translator) login() {
+	if len(t.server.CallerHeaders) > 0 {
+		t.add(ruleLogin, "callerHeaders", "has one user: only a gateway describes its callers to server %q",
+			t.server.Name)
+	}
 	a := t.server.Auth
 	if a == nil || a.Kind == stax.AuthHeader {
 		return

@@ -183,6 +183,7 @@ func (e *exporter) leftOut() {
 		{"hangTimeoutMs", s.HangTimeoutMS > 0},
 		{"pingTimeoutMs", s.PingTimeoutMS > 0},
 		{"isolate", s.Isolate != nil},
+		{"callerHeaders", len(s.CallerHeaders) > 0},
 	} {
 		if m.is {
 			e.lost(m.name, "a registry does not support %s", m.name)

@@ -2,7 +2,7 @@
 import type { ComponentType, TargetedEvent } from 'preact'
 import { useEffect, useErrorBoundary } from 'preact/hooks'
 import { boot, failureOf, post, useToken } from './api'
-import { helpOpen, paletteOpen, visited } from './keys'
+import { helpOpen, paletteOpen, showPalette, visited } from './keys'
 import { later, rooms, viewOf } from './rooms'
 import { Dock } from './rooms/dock'
 import { phaseText, toneOf } from './phase'
@@ -35,6 +35,7 @@ function Chip({ state }: { state: State }) {
     if (!next.delete(state.id)) next.add(state.id)
     hidden.value = next
   }
+  const label = state.label.replace(/^-- /, '')
   const inner = (
     <>
       <span class={`dot ${tone}`} aria-hidden="true">
@@ -60,7 +61,7 @@ function Chip({ state }: { state: State }) {
   return (
     <a data-in class="chip" href={address('o')} title="Overview">
       {inner}
-      {state.label !== state.name && <span class="chip-label">{state.label.replace(/^-- /, '')}</span>}
+      {label !== state.name && <span class="chip-label">{label}</span>}
     </a>
   )
 }
@@ -140,7 +141,7 @@ function Bar() {
           {asks.value.length === 1 ? '1 question' : `${asks.value.length} questions`}
         </button>
       )}
-      <button type="button" class="search-button" onClick={() => (paletteOpen.value = true)} aria-keyshortcuts="Control+K">
+      <button type="button" class="search-button" onClick={() => showPalette(true)} aria-keyshortcuts="Control+K">
         <Icon name="search" /> <span class="wide">Go to…</span> <Key of="Mod K" />
       </button>
       <button type="button" class="quiet icon-button" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={nextTheme}>

@@ -13,7 +13,16 @@ export interface Node {
   key?: string | number
   /** The value ends at the end of the text, but was not complete. */
   cut?: boolean
+  ends: Ends
 }
+
+/**
+ * Ends has where large objects and arrays of a text end, by where they begin; -1 for those that are
+ * cut off. The first search for an end fills it, so a text is read once and not once for each level.
+ */
+type Ends = Map<number, number>
+
+const large = 1000 // characters
 
 const isSpace = (c: number) => c === 32 || c === 10 || c === 13 || c === 9
 
@@ -35,7 +44,7 @@ function endOfString(text: string, at: number): number {
 }
 
 // endOfValue returns the index after the value at an index, or -1 if it is not complete.
-function endOfValue(text: string, at: number): number {
+function endOfValue(text: string, at: number, ends: Ends): number {
   const first = text.charCodeAt(at)
   if (first === 34) return endOfString(text, at)
   if (first !== 123 && first !== 91) {
@@ -43,34 +52,41 @@ function endOfValue(text: string, at: number): number {
     end.lastIndex = at
     return end.exec(text)?.index ?? text.length
   }
-  let depth = 0
+  const known = ends.get(at)
+  if (known !== undefined) return known
+  const open: number[] = []
   for (let i = at; i < text.length; ) {
     const c = text.charCodeAt(i)
     if (c === 34) {
       i = endOfString(text, i)
-      if (i < 0) return -1
+      if (i < 0) break
       continue
     }
-    if (c === 123 || c === 91) depth++
-    if ((c === 125 || c === 93) && --depth === 0) return i + 1
     i++
+    if (c === 123 || c === 91) open.push(i - 1)
+    else if (c === 125 || c === 93) {
+      const begin = open.pop()!
+      if (i - begin > large) ends.set(begin, i)
+      if (!open.length) return i
+    }
   }
+  for (const begin of open) ends.set(begin, -1)
   return -1
 }
 
 const kinds: Record<string, Kind> = { '{': 'object', '[': 'array', '"': 'string', t: 'boolean', f: 'boolean', n: 'null' }
 
-function nodeAt(text: string, at: number, key?: string | number): Node {
+function nodeAt(text: string, at: number, ends: Ends, key?: string | number): Node {
   const kind = kinds[text[at] ?? ''] ?? (at < text.length ? 'number' : 'cut')
-  const end = endOfValue(text, at)
-  const node: Node = { text, from: at, to: end < 0 ? text.length : end, kind }
+  const end = endOfValue(text, at, ends)
+  const node: Node = { text, from: at, to: end < 0 ? text.length : end, kind, ends }
   if (key !== undefined) node.key = key
   if (end < 0) node.cut = true
   return node
 }
 
 /** rootOf returns the value of a whole text. */
-export const rootOf = (text: string): Node => nodeAt(text, skipSpace(text, 0))
+export const rootOf = (text: string): Node => nodeAt(text, skipSpace(text, 0), new Map())
 
 export const textOf = (node: Node): string => node.text.slice(node.from, node.to)
 
@@ -107,7 +123,7 @@ export function childrenOf(node: Node, limit = Infinity): { list: Node[]; more: 
       at = skipSpace(text, at + 1)
     }
     if (at >= to) break
-    const child = nodeAt(text, at, key)
+    const child = nodeAt(text, at, node.ends, key)
     if (child.to <= at) break
     list.push(child)
     at = skipSpace(text, child.to)

@@ -25,6 +25,25 @@ export function useKeys(keys: KeyMap): void {
 export const helpOpen = signal(false)
 export const paletteOpen = signal(false)
 
+/** typedAhead is what is typed after the palette was opened and before it is loaded and shown. */
+export const typedAhead = { text: '', entered: false }
+
+/** showPalette opens or closes the palette. */
+export function showPalette(open: boolean): void {
+  Object.assign(typedAhead, { text: '', entered: false })
+  paletteOpen.value = open
+}
+
+/** typeAhead keeps a key for the palette. */
+function typeAhead(event: KeyboardEvent): void {
+  if (event.key === 'Enter') typedAhead.entered = true
+  else if (event.key === 'Backspace') typedAhead.text = typedAhead.text.slice(0, -1)
+  else if (event.key === 'Escape') paletteOpen.value = false
+  else if (event.key.length > 1 || event.ctrlKey || event.metaKey) return
+  else typedAhead.text += event.key
+  event.preventDefault()
+}
+
 /** singleKeys reports whether letters are shortcuts; people who speak to their computer turn that off. */
 export const singleKeys = computed(() => layout.value['keys'] !== 'off')
 
@@ -77,7 +96,7 @@ export const focusWork = (): void => {
 export const focusList = (): void => document.querySelector<HTMLElement>('main [data-list]')?.focus()
 
 const always: KeyMap = {
-  'Mod+k': () => (paletteOpen.value = !paletteOpen.value),
+  'Mod+k': () => showPalette(!paletteOpen.value),
   F6: () => nextRegion(1),
   'Shift+F6': () => nextRegion(-1),
   '?': () => (helpOpen.value = true),
@@ -108,6 +127,8 @@ function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
   if (document.querySelector('[aria-modal=true]') && event.key !== 'F6') {
     if (nameOf(event) !== 'Mod+k') return
+  } else if (paletteOpen.value && nameOf(event) !== 'Mod+k') {
+    return typeAhead(event)
   }
   const name = nameOf(event)
   const isPlain = !/^(Mod|Alt)\+/.test(name) && name.replace('Shift+', '').length === 1

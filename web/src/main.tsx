@@ -10,8 +10,13 @@ import './theme'
 
 startKeys((room) => address(room))
 void start()
-// index.html has the empty frame, which is painted while this file is read.
-const app = document.getElementById('app') as HTMLElement
-app.replaceChildren()
-render(<Frame />, app)
+// index.html has the empty frame. It is painted first, while the state is on its way: drawing takes as
+// long as the answer. A page in the background paints nothing, so it does not wait.
+const draw = (): void => {
+  const app = document.getElementById('app') as HTMLElement
+  app.replaceChildren()
+  render(<Frame />, app)
+}
+if (document.hidden || performance.getEntriesByName('first-paint').length) draw()
+else requestAnimationFrame(() => setTimeout(draw))
 setTimeout(loadMore, 300)

@@ -27,7 +27,6 @@ export const sources = signal<State[]>(
   })),
 )
 export const catalogs = signal<ReadonlyMap<number, Catalog>>(new Map())
-export const catalogErrors = signal<ReadonlyMap<number, Failure>>(new Map())
 /** The lists of a source before they changed last. */
 export const earlier = new Map<number, Catalog>()
 export const asks = signal<Ask[]>([])
@@ -71,7 +70,7 @@ export const hidden = signal<ReadonlySet<number>>(new Set())
 export const shown = computed(() => sources.value.filter((s) => !hidden.value.has(s.id)))
 
 let lastSeq = 0
-let lastLine = 0 // of the stream, when the state was read
+const states = new Map<number, State>() // that the lines of a flush have changed
 const queue: string[] = []
 let head = 0
 let scheduled = false
@@ -93,11 +92,10 @@ const longQueue = 1000
 function flush(): void {
   scheduled = false
   const end = performance.now() + (queue.length - head > longQueue ? 40 : 8)
-  let states: Map<number, State> | undefined
   while (head < queue.length && performance.now() < end) {
     const lines = JSON.parse(`[${queue.slice(head, (head += batch)).join()}]`) as Record<string, unknown>[]
     for (const line of lines) {
-      if (line['state']) (states ??= new Map()).set((line['state'] as State).id, line['state'] as State)
+      if (line['state']) states.set((line['state'] as State).id, line['state'] as State)
       else take(line)
     }
   }
@@ -105,7 +103,8 @@ function flush(): void {
     queue.length = 0
     head = 0
   } else schedule()
-  if (states) takeStates([...states.values()])
+  if (states.size) takeStates([...states.values()])
+  states.clear()
   if (changed.frames) {
     trim()
     framesVersion.value++
@@ -117,6 +116,8 @@ function flush(): void {
 
 // The names of the stream's lines, and what takes them.
 const takers: Record<string, (value: never) => void> = {
+  snapshot: takeSnapshot,
+  lists: takeLists,
   frame: takeFrame,
   call: (call: Call) => {
     calls.set(call.id, call)
@@ -139,7 +140,6 @@ const takers: Record<string, (value: never) => void> = {
   catalog: (diff: CatalogDiff) => {
     diffs.value = [diff, ...diffs.value].slice(0, 50)
     say(`${source(diff.src)?.name ?? 'A source'} changed its lists`)
-    void loadCatalog(diff.src)
   },
   updated: (u: { src: number; uri: string }) => {
     updated.value = [{ ...u, at: Date.now() }, ...updated.value].slice(0, 200)
@@ -152,9 +152,8 @@ const takers: Record<string, (value: never) => void> = {
   answered: (a: { ask: number }) => {
     asks.value = asks.value.filter((ask) => ask.id !== a.ask)
   },
-  gap: (gap: { from?: number; to?: number; lines?: number }) => {
-    if (gap.to) gone.value = Math.max(gone.value, gap.to)
-    if (gap.lines) void loadState()
+  gap: (gap: { from: number; to: number }) => {
+    gone.value = Math.max(gone.value, gap.to)
   },
   calls: (c: { etag: string }) => {
     savedTag.value = c.etag
@@ -197,67 +196,69 @@ function takeStates(states: State[]): void {
     if (before && before.phase !== state.phase) say(`${state.name}: ${state.phase}`)
   }
   sources.value = list
-  for (const state of states) {
-    if (state.catalog && catalogs.value.get(state.id)?.etag !== state.catalog) void loadCatalog(state.id)
-  }
 }
 
-const loading = new Map<number, AbortController>()
-
-/** loadCatalog loads the lists of a source. */
-export async function loadCatalog(id: number): Promise<void> {
-  loading.get(id)?.abort()
-  const abort = new AbortController()
-  loading.set(id, abort)
-  try {
-    const catalog = await get<Catalog>(`catalog?source=${id}`, abort.signal)
-    const before = catalogs.value.get(id)
-    if (before && before.etag !== catalog.etag) earlier.set(id, before)
-    catalogs.value = new Map(catalogs.value).set(id, catalog)
-    const errors = new Map(catalogErrors.value)
-    if (errors.delete(id)) catalogErrors.value = errors
-  } catch (error) {
-    if (!abort.signal.aborted) catalogErrors.value = new Map(catalogErrors.value).set(id, failureOf(error))
-  }
+function takeLists(lists: Catalog): void {
+  const before = catalogs.value.get(lists.src)
+  if (before?.etag === lists.etag) return
+  if (before) earlier.set(lists.src, before)
+  catalogs.value = new Map(catalogs.value).set(lists.src, lists)
 }
 
-interface Everything {
+/** Snapshot is the state of everything but frames and lists. A stream begins with it. */
+interface Snapshot {
   by: string
   first: number
   seq: number
-  line: number
   calls: { file: string; writable: boolean } | null
   asks: Ask[]
   running: Call[]
   sources: State[]
 }
 
-async function loadState(): Promise<void> {
-  const all = await get<Everything>('state')
-  lastLine = all.line
+function takeSnapshot(all: Snapshot): void {
   by.value = all.by
   savedFile.value = all.calls ?? undefined
   asks.value = all.asks
   gone.value = Math.max(gone.value, all.first - 1)
+  const ended = running.value
   for (const call of all.running) calls.set(call.id, call)
   callsVersion.value++
+  for (const { id } of ended) if (!all.running.some((call) => call.id === id)) void takeOutcome(id)
+  states.clear() // they are older
   takeStates(all.sources)
 }
 
-// follow reads the stream until it ends, beginning with what has happened since the state was read.
+// takeOutcome asks how a call has ended, if the stream was interrupted or has lost the line that said so. If that
+// fails, the next snapshot asks again. A call that is newer than the snapshot still runs, and its line will come.
+async function takeOutcome(id: number): Promise<void> {
+  const call = await get<Call>(`call/${id}`).catch(() => undefined)
+  if (!call || call.state === 'running') return
+  queue.push(JSON.stringify({ call }))
+  schedule()
+}
+
+// follow reads the stream until it ends. One request brings the state, the lists and everything after.
 async function follow(): Promise<void> {
-  const response = await request(`stream?after=${lastSeq}&line=${lastLine}`)
-  link.value = 'live'
-  linkError.value = undefined
+  const response = await request(`stream?after=${lastSeq}`)
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return
-    const lines = (rest + value).split('\n')
-    rest = lines.pop()!
-    for (const line of lines) if (line.length > 2) queue.push(line)
-    if (queue.length) schedule()
+    const end = value.lastIndexOf('\n')
+    if (end < 0) {
+      rest += value
+      continue
+    }
+    for (const line of (rest + value.slice(0, end)).split('\n')) if (line.length > 2) queue.push(line)
+    rest = value.slice(end + 1)
+    if (link.value === 'live') schedule()
+    else {
+      link.value = 'live'
+      linkError.value = undefined
+      flush() // the snapshot, without waiting for a frame
+    }
   }
 }
 
@@ -269,8 +270,6 @@ export async function start(): Promise<void> {
       return
     }
     try {
-      await loadState()
-      wait = 500
       await follow()
     } catch (error) {
       linkError.value = failureOf(error)
@@ -279,6 +278,7 @@ export async function start(): Promise<void> {
         return
       }
     }
+    if (link.value === 'live') wait = 500
     link.value = 'lost'
     await new Promise((resolve) => setTimeout(resolve, wait))
   }

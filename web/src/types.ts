@@ -108,6 +108,9 @@ export interface Frame {
   status?: number
   headers?: Record<string, string[]>
   wait?: number
+  /** The connection had been used before; the address of the server. */
+  reused?: boolean
+  remote?: string
   step?: string
   detail?: string
   error?: string

@@ -210,3 +210,82 @@ check('apps: controls that change while the app opens reach it', async () => {
   await close()
   lab.stop()
 })
+
+check('apps: two open apps share no storage, cookie or channel, and neither leaves its origin', async () => {
+  const lab = await inspect(['--', testserver, 'app'])
+  // The browser reports the navigations that it refuses.
+  const { page, requests, clean, close } = await visit(lab, { path: 'a/show?beside=Phone', profile: true, quiet: [/Framing|frame-src|Content Security Policy/] })
+  await ready(page)
+  await page.getByRole('button', { name: 'Open only' }).click()
+  let apps = []
+  await holds(
+    async () => {
+      apps = page.frames().filter((f) => new URL(f.url() || 'about:blank').hostname.startsWith('app-'))
+      return apps.length === 2 && (await Promise.all(apps.map((f) => f.evaluate(() => document.getElementById('context')?.textContent.length > 2)))).every(Boolean)
+    },
+    () => `apps: ${page.frames().map((f) => f.url())}`,
+  )
+  const origins = new Set(await Promise.all(apps.map((f) => f.evaluate(() => origin))))
+  must(apps.length === 2 && origins.size === 2 && !origins.has('null'), `origins: ${[...origins]}`)
+  const [one, other] = apps
+  for (const app of apps) {
+    await app.evaluate(() => {
+      window.heard = []
+      const channel = (window.channel = new BroadcastChannel('shared'))
+      channel.onmessage = (e) => window.heard.push(e.data)
+      addEventListener('storage', (e) => window.heard.push(e.key))
+    })
+  }
+  const kept = await one.evaluate(async () => {
+    const above = location.hostname.split('.').slice(1).join('.')
+    for (const domain of ['', location.hostname, above, 'localhost']) {
+      for (const more of ['', '; SameSite=None; Secure', '; SameSite=None; Secure; Partitioned']) {
+        document.cookie = `seen=1${more}${domain && `; Domain=${domain}`}`
+      }
+    }
+    window.name = 'seen'
+    localStorage.setItem('seen', '1')
+    sessionStorage.setItem('seen', '1')
+    await new Promise((resolve, reject) => {
+      const open = indexedDB.open('seen')
+      open.onsuccess = resolve
+      open.onerror = reject
+    })
+    window.channel.postMessage('seen')
+    return localStorage.getItem('seen')
+  })
+  must(kept === '1', 'the app has no storage of its own')
+  await page.waitForTimeout(300)
+  const seen = await other.evaluate(async () => ({
+    cookie: document.cookie,
+    name: window.name === 'seen',
+    local: localStorage.length,
+    session: sessionStorage.length,
+    databases: (await indexedDB.databases()).length,
+    heard: window.heard,
+    frames: [...Array(top.length).keys()].filter((i) => {
+      try {
+        return top[i][0].document && top[i][0] !== window
+      } catch {
+        return false
+      }
+    }),
+  }))
+  must(JSON.stringify(seen) === '{"cookie":"","name":false,"local":0,"session":0,"databases":0,"heard":[],"frames":[]}', JSON.stringify(seen))
+  const page1 = await page.evaluate(() => ({ cookie: document.cookie, local: localStorage.getItem('seen') }))
+  must(page1.cookie === '' && page1.local === null, JSON.stringify(page1))
+  // An app goes to another site, to the page, and to the other app: it stays where it is, and the page lists the attempts.
+  const places = ['http://attacker.example/', lab.base, [...origins][1]]
+  for (const place of places) {
+    await one.evaluate((url) => setTimeout(() => (location.href = url)), place)
+    await page.waitForTimeout(300)
+  }
+  await page.getByRole('tab', { name: /^Violations/ }).click()
+  await page.locator('#app-panel', { hasText: 'frame-src' }).first().waitFor()
+  none(requests.filter((r) => r.includes('attacker.example')), 'requests')
+  const shown = page.frames().map((f) => f.url()).filter((u) => u.startsWith(lab.base))
+  must(shown.length === 1, `the page is inside itself: ${shown}`)
+  none(await clean())
+  await close()
+  lab.stop()
+})

@@ -31,7 +31,7 @@ const failing = (name, sources, { step, action }) =>
     await close()
     lab.stop()
     return `shown ${after.toFixed(0)} ms after it was known`
-  })
+  }, { alone: true })
 
 failing('status 401', async () => [`${await urls()}/401`], { step: '401', action: /MCP_CLIENT_TOKEN/ })
 failing('status 401 without metadata', async () => [`${await urls()}/401`], { step: '/.well-known/oauth-protected-resource', action: /neither the server nor its host has metadata/ })
@@ -70,6 +70,42 @@ check('a server that is lost: the form and the results stay usable', async () =>
   await page.waitForFunction(() => !document.querySelector('.chip .dot.ok'), null, { timeout: 8000 }).catch(() => undefined)
   await holds(async () => (await page.locator('[data-list=tools] .row').count()) > 10, 'the tools are gone')
   await ready(page) // it is started again
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+// Streams of the page can be cut, and stay refused while window.isCut.
+const cuttable = (page) =>
+  page.addInitScript(() => {
+    const { fetch } = window
+    window.fetch = (url, init) => {
+      if (!/api\/stream/.test(url)) return fetch(url, init)
+      if (window.isCut) return Promise.reject(new TypeError('the connection is cut'))
+      const abort = new AbortController()
+      window.cut = () => {
+        window.isCut = true
+        abort.abort()
+      }
+      return fetch(url, { ...init, signal: abort.signal })
+    }
+  })
+
+check('a connection that is lost: the page connects again, and learns how its call has ended meanwhile', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 't/hang', prepare: cuttable })
+  await ready(page)
+  await page.locator('.call-bar').getByRole('button', { name: /^Call/ }).click()
+  await page.locator('[data-cancel]').waitFor()
+  await page.evaluate(() => window.cut())
+  await page.locator('.bar.lost').waitFor()
+  const cancelled = await lab.api('cancel', { method: 'POST', body: '{"call":1}' })
+  must(cancelled.ok, `the call is not cancelled: ${cancelled.status}`)
+  await holds(async () => (await (await lab.api('call/1')).json()).state === 'cancelled', 'the call still runs')
+  await page.evaluate(() => (window.isCut = false))
+  await page.locator('.bar.lost').waitFor({ state: 'detached' })
+  await page.locator('.result').getByText('cancelled').first().waitFor()
+  must((await page.locator('[data-cancel]').count()) === 0, 'the call still runs on the page')
   none(await clean())
   await close()
   lab.stop()

@@ -30,6 +30,12 @@ check('guard: foreign Host 421, missing token 401, foreign Origin 403, no CORS',
   await is(403, '/api/state', { ...bearer, Origin: 'https://attacker.example' })
   await is(403, '/api/state', { ...bearer, 'Sec-Fetch-Site': 'cross-site' })
   await is(403, '/api/call', { ...bearer, Origin: 'null' }, 'POST')
+  // The origins of apps have no API, whatever they send.
+  const { port } = new URL(lab.base)
+  for (const name of ['app-0123456789abcdef', 'proxy-0123456789abcdef']) {
+    await is(404, '/api/state', { ...bearer, Host: `${name}.localhost:${port}` })
+    await is(404, '/', { Host: `${name}.localhost:${port}` })
+  }
   const { headers } = await is(200, '/')
   const policy = headers['content-security-policy']
   for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'", "frame-ancestors 'none'", "base-uri 'none'"]) {

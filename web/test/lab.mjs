@@ -98,19 +98,30 @@ export async function photograph(folder, name) {
   }
 }
 
+const program = { executablePath: process.env.SLIPWAY_CHROMIUM ?? '/usr/bin/chromium', args: flags }
+
 let browser
 export async function launch() {
-  browser ??= chromium.launch({ executablePath: process.env.SLIPWAY_CHROMIUM ?? '/usr/bin/chromium', args: flags })
+  browser ??= chromium.launch(program)
   return browser
+}
+
+/** withProfile starts a browser that keeps data. The flags of Playwright refuse the storage of frames, so it has none of them. */
+function withProfile(options) {
+  const folder = mkdtempSync(join(temporary, 'profile-'))
+  const args = [...flags, '--headless', '--remote-debugging-pipe', `--user-data-dir=${folder}`]
+  return chromium.launchPersistentContext(folder, { ...program, args, ignoreDefaultArgs: true, ...options })
 }
 
 /**
  * visit opens a page. What it reports must be empty at the end: console, errors, violations of
- * the policy, failed and foreign requests. options.prepare gets the page before its address.
+ * the policy, failed and foreign requests. options.prepare gets the page before its address, and
+ * options.profile asks for a browser of its own that keeps data.
  */
 export async function visit(lab, options = {}) {
-  const { path = '', quiet = [], prepare = async () => undefined, ...rest } = options
-  const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...rest })
+  const { path = '', quiet = [], prepare = async () => undefined, profile = false, ...rest } = options
+  const look = { viewport: { width: 1280, height: 800 }, ...rest }
+  const context = profile ? await withProfile(look) : await (await launch()).newContext(look)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
   pages.add(page)

@@ -43,6 +43,16 @@ check('traffic: the filter runs in Go, and says what is wrong with it', async ()
   await page.waitForFunction(() => document.querySelectorAll('[data-list=traffic] .row').length === 2)
   const expected = await total(lab, 'name:get_issue_* -"number 1"')
   await holds(async () => (await page.locator('[data-shown]').innerText()).startsWith(String(expected)), () => page.locator('[data-shown]').innerText())
+  // Calls keep their time and outcome when the filter finds only their requests.
+  const finished = async () => {
+    const rows = await page.locator('[data-list=traffic] .row').evaluateAll((list) =>
+      list.map((r) => [r.querySelector('.c-took').textContent, r.querySelector('.c-sign').textContent, r.innerText.includes('tool error')]),
+    )
+    return JSON.stringify(rows.map(([took, sign, failed]) => [/^[\d.]+$/.test(took), sign, failed]))
+  }
+  await page.locator('[data-filter]').fill('method:tools/call kind:request')
+  const wanted = JSON.stringify([[true, '▸◂', false], [true, '▸◂', false], [true, '▸◂', false], [true, '▸◂', true]])
+  await holds(async () => (await finished()) === wanted, finished)
   await page.locator('[data-filter]').fill('is:error')
   await rowOf(page, 'fails').waitFor()
   await page.waitForFunction(() => document.querySelectorAll('[data-list=traffic] .row').length === 1)
@@ -297,6 +307,34 @@ check('compare: the same call on two sources', async () => {
   lab.stop()
 })
 
+check('compare: a tool that only one source has', async () => {
+  const lab = await inspect([join(examples, 'handbook'), join(examples, 'http-reference')])
+  await connected(lab)
+  const { page, clean, close } = await visit(lab, { path: 'cmp?t=get_status' })
+  await ready(page, 2)
+  await page.locator('[id="f/code"]').fill('404')
+  await page.getByRole('button', { name: /Call both/ }).click()
+  // The other source says nothing of the tool, so it may be destructive there.
+  await page.locator('.confirm').getByRole('button', { name: 'Call both' }).click()
+  await page.waitForFunction(() => document.querySelectorAll('.compare-sides .result .pill').length === 2)
+  await holds(async () => /404/.test(await page.locator('.compare-sides').innerText()), () => page.locator('.compare-sides').innerText())
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('apps: a server with tools but no app says that its tools have no user interface', async () => {
+  const lab = await inspect([join(examples, 'http-reference')])
+  const { page, clean, close } = await visit(lab, { path: 'a' })
+  await ready(page)
+  await page.locator('main').getByText('This server offers no apps.').waitFor()
+  await page.locator('main').getByText('None of the tools of http-reference has a user interface (_meta.ui.resourceUri).').waitFor()
+  must(!/list is empty/.test(await page.locator('main').innerText()), 'the page says that the list of tools is empty')
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
 check('everything: each room of a real server', async () => {
   const lab = await inspect(['--', ...everything])
   const { page, clean, close } = await visit(lab)
@@ -374,6 +412,7 @@ check('traffic: HTTP headers are shown, and no token is', async () => {
   const text = await details()
   await page.keyboard.press('5')
   await page.getByText('HTTP status').waitFor()
+  await page.locator('.details').getByText(/^(new|used before), to 127\.0\.0\.1:\d+$/).waitFor()
   await page.getByLabel('HTTP and steps').check()
   await rowOf(page, 'POST http').first().waitFor()
   await page.getByRole('button', { name: 'Copy as' }).click()

@@ -1,5 +1,6 @@
 // What servers start: questions in both eras, log lines, progress, updates and changed lists.
-import { check, holds, inspect, must, none, ready, testserver, total, urls, visit } from './lab.mjs'
+import { join } from 'node:path'
+import { check, examples, holds, inspect, must, none, ready, testserver, total, urls, visit } from './lab.mjs'
 
 const eras = {
   '2025-11-25, on stdio': async () => ['--', testserver, 'zoo'],
@@ -38,7 +39,7 @@ for (const [era, sources] of Object.entries(eras)) {
     await asks.locator('.field-problem').first().waitFor()
     await asks.locator('[id="f/guest"]').fill('Ann')
     await asks.getByRole('button', { name: /^default/ }).click()
-    await asks.getByRole('radio', { name: 'sea' }).check({ force: true })
+    await asks.locator('label', { has: page.getByRole('radio', { name: 'sea' }) }).click()
     await asks.getByRole('button', { name: 'Accept' }).click()
     await answered('"content":{"guest":"Ann","nights":1,"view":"sea"}')
     await start('form')
@@ -81,57 +82,63 @@ for (const [era, sources] of Object.entries(eras)) {
   })
 }
 
-check('logs and progress of a call, with levels', async () => {
-  const lab = await inspect(['--', testserver, 'zoo'])
-  const { page, clean, close } = await visit(lab, { path: 't/log' })
-  await ready(page)
-  await page.getByRole('button', { name: /^Call/ }).click()
-  await page.locator('.running', { has: page.locator('progress'), hasText: /[1-5] \/ 5/ }).waitFor()
-  await page.locator('.result .pill.ok').waitFor()
-  await page.getByRole('tab', { name: 'Log 5' }).click()
-  await page.locator('[data-list=log] .row', { hasText: 'the debug line' }).waitFor()
-  await page.locator('.log select').selectOption('warning')
-  await page.waitForFunction(() => document.querySelectorAll('[data-list=log] .row').length === 2)
-  await holds(async () => (await total(lab, 'method:notifications/progress')) === 5, 'progress is missing in Traffic')
-  none(await clean())
-  await close()
-  lab.stop()
-})
+for (const [era, sources] of Object.entries(eras)) {
+  check(`logs and progress of a call, with levels: ${era}`, async () => {
+    const lab = await inspect(await sources())
+    const { page, clean, close } = await visit(lab, { path: 't/log' })
+    await ready(page)
+    await page.getByRole('button', { name: /^Call/ }).click()
+    await page.locator('.running', { has: page.locator('progress'), hasText: /[1-5] \/ 5/ }).waitFor()
+    await page.locator('.result .pill.ok').waitFor()
+    await page.getByRole('tab', { name: 'Log 5' }).click()
+    await page.locator('[data-list=log] .row', { hasText: 'the debug line' }).waitFor()
+    await page.locator('.log select').selectOption('warning')
+    await page.waitForFunction(() => document.querySelectorAll('[data-list=log] .row').length === 2)
+    await holds(async () => (await total(lab, 'method:notifications/progress')) === 5, 'progress is missing in Traffic')
+    none(await clean())
+    await close()
+    lab.stop()
+  })
+}
 
-check('subscriptions: an update is shown where the resource is', async () => {
-  const lab = await inspect(['--', testserver, 'zoo'])
-  const { page, clean, close } = await visit(lab, { path: `r/${encodeURIComponent('zoo://counter')}` })
-  await ready(page)
-  await page.getByRole('button', { name: /^Read/ }).click()
-  await page.locator('.result-body', { hasText: 'reads' }).waitFor()
-  await page.evaluate(() => document.activeElement.blur())
-  await page.keyboard.press('u')
-  await page.getByRole('button', { name: '✓ Subscribed' }).waitFor()
-  await lab.api('call', { method: 'POST', body: JSON.stringify({ source: 1, method: 'tools/call', params: { name: 'touch', arguments: {} } }) })
-  await page.getByText('Changed once').waitFor()
-  await page.getByRole('button', { name: '✓ Subscribed' }).click()
-  await page.getByRole('button', { name: 'Subscribe', exact: true }).waitFor()
-  none(await clean())
-  await close()
-  lab.stop()
-})
+for (const [era, sources] of Object.entries(eras)) {
+  check(`subscriptions: an update is shown where the resource is: ${era}`, async () => {
+    const lab = await inspect(await sources())
+    const { page, clean, close } = await visit(lab, { path: `r/${encodeURIComponent('zoo://counter')}` })
+    await ready(page)
+    await page.getByRole('button', { name: /^Read/ }).click()
+    await page.locator('.result-body', { hasText: 'reads' }).waitFor()
+    await page.evaluate(() => document.activeElement.blur())
+    await page.keyboard.press('u')
+    await page.getByRole('button', { name: '✓ Subscribed' }).waitFor()
+    await lab.api('call', { method: 'POST', body: JSON.stringify({ source: 1, method: 'tools/call', params: { name: 'touch', arguments: {} } }) })
+    await page.getByText('Changed once').waitFor()
+    await page.getByRole('button', { name: '✓ Subscribed' }).click()
+    await page.getByRole('button', { name: 'Subscribe', exact: true }).waitFor()
+    none(await clean())
+    await close()
+    lab.stop()
+  })
+}
 
-check('changed lists: what is new, gone and different, line by line', async () => {
-  const lab = await inspect(['--', testserver, 'zoo'])
-  const { page, clean, close } = await visit(lab, { path: 't/change' })
-  await ready(page)
-  await page.getByRole('button', { name: /^Call/ }).click()
-  await page.locator('[data-list=tools] .row', { hasText: 'added' }).waitFor()
-  await page.getByRole('button', { name: '+1 −1 ~1 changed' }).click()
-  const changes = page.locator('.changes')
-  await holds(async () => /\+ added/.test(await changes.innerText()) && /− ask/.test(await changes.innerText()), () => changes.innerText())
-  await changes.getByRole('button', { name: '~ log' }).click()
-  await changes.locator('.removed', { hasText: 'Sends log messages and progress' }).waitFor()
-  await changes.locator('.added', { hasText: 'progress in three steps' }).waitFor()
-  none(await clean())
-  await close()
-  lab.stop()
-})
+for (const [era, sources] of Object.entries(eras)) {
+  check(`changed lists: what is new, gone and different, line by line: ${era}`, async () => {
+    const lab = await inspect((await sources()).map((a) => a.replace(/\/zoo$/, '/zoo-to-change')))
+    const { page, clean, close } = await visit(lab, { path: 't/change' })
+    await ready(page)
+    await page.getByRole('button', { name: /^Call/ }).click()
+    await page.locator('[data-list=tools] .row', { hasText: 'added' }).waitFor()
+    await page.getByRole('button', { name: '+1 −1 ~1 changed' }).click()
+    const changes = page.locator('.changes')
+    await holds(async () => /\+ added/.test(await changes.innerText()) && /− ask/.test(await changes.innerText()), () => changes.innerText())
+    await changes.getByRole('button', { name: '~ log' }).click()
+    await changes.locator('.removed', { hasText: 'Sends log messages and progress' }).waitFor()
+    await changes.locator('.added', { hasText: 'progress in three steps' }).waitFor()
+    none(await clean())
+    await close()
+    lab.stop()
+  })
+}
 
 check('lock: saved from the page, and compared with what the server offers later', async () => {
   const lab = await inspect(['--', testserver, 'zoo'])
@@ -162,3 +169,19 @@ check('lock: saved from the page, and compared with what the server offers later
   await close()
   lab.stop()
 }, { alone: true }) // the clipboard is shared
+
+check('subscriptions: a server that declares none is not said to be subscribed to', async () => {
+  const lab = await inspect([join(examples, 'handbook')])
+  const { page, clean, close } = await visit(lab, { path: 'r' })
+  await ready(page)
+  await page.locator('main [data-list] .row').first().click()
+  const button = page.getByRole('button', { name: 'Subscribe', exact: true })
+  await button.waitFor()
+  must(await button.isDisabled(), 'the button can be pressed')
+  const [resource] = (await (await lab.api('catalog?source=1')).json()).resources
+  const answer = await lab.api('subscribe', { method: 'POST', body: JSON.stringify({ source: 1, uri: resource.uri, on: true }) })
+  must(!answer.ok && /resources.subscribe|not found/.test(await answer.text()), `status ${answer.status}`)
+  none(await clean())
+  await close()
+  lab.stop()
+})

@@ -54,6 +54,8 @@ func libraries() map[string]library {
 	}
 }
 
+// run serves one library on stdio or at an address, and appends each message of the tool work
+// to a journal, from which the test learns how often it ran.
 func run(args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("usage: upstream gosdk|mcpgo stdio|ADDR JOURNAL")
@@ -85,6 +87,8 @@ type message struct {
 	Millis  int    `json:"millis,omitempty"`
 }
 
+// work writes the message to the journal before it answers, so that a killed call is in it,
+// too.
 func (j *journal) work(m message) (string, error) {
 	if _, err := fmt.Fprintln(j.file, m.Message); err != nil {
 		return "", err

@@ -60,6 +60,7 @@ func (t *task) measure(ctx context.Context) error {
 	return err
 }
 
+// keepLeast keeps the least of the durations so far; 0 means none.
 func keepLeast(best *time.Duration, d time.Duration) {
 	if *best == 0 || d < *best {
 		*best = d

@@ -92,6 +92,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}), t.Failure())
 }
 
+// selectWorkloads returns the workloads whose names begin with one of the names, or all for
+// "".
 func selectWorkloads(names string) ([]fix.Workload, error) {
 	chosen := slices.DeleteFunc(fix.Workloads(), func(w fix.Workload) bool {
 		return !slices.ContainsFunc(strings.Split(names, ","), func(n string) bool {

@@ -129,6 +129,7 @@ func floorOf(w fix.Workload) string {
 	return httpFloor
 }
 
+// selectPeers returns the chosen peers and always the floors, which ratios are relative to.
 func selectPeers(o *options) ([]trial.Row, error) {
 	var chosen []trial.Row
 	wanted := strings.Split(o.peers, ",")

@@ -50,6 +50,8 @@ func overview(t *trial.Trial, title string, workloads []fix.Workload, figure str
 	return trial.Table(title, 0, head, rows)
 }
 
+// overviewCell returns the median of a figure, "–" for a workload that the peer does not
+// support, and "failed" for one that it answered wrongly.
 func overviewCell(s trial.Sample, does bool, figure string) string {
 	switch {
 	case !does:

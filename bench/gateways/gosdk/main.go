@@ -29,6 +29,8 @@ func main() {
 	})
 }
 
+// serve connects to the server behind t and offers its tools, each with a handler that
+// forwards the call.
 func serve(ctx context.Context, t mcp.Transport) (http.Handler, error) {
 	c := mcp.NewClient(&mcp.Implementation{
 		Name:    "gateway",

@@ -30,6 +30,8 @@ func main() {
 	})
 }
 
+// serve connects to the server behind t and offers its tools, each with a handler that
+// forwards the call.
 func serve(ctx context.Context, t transport.Interface) (http.Handler, error) {
 	c := client.NewClient(t, client.WithProtocolVersion(fix.Legacy))
 	if err := c.Start(ctx); err != nil {

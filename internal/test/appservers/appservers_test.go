@@ -31,7 +31,7 @@ type official struct {
 	// text is visible in the app once it has the result.
 	text string
 	// use interacts with the app, and fails the test if that has no effect.
-	use func(t *testing.T, app *mcptest.RenderedApp)
+	use func(t *testing.T, app shown)
 	// needsInternet means that the app loads something that it declared from elsewhere. Offline,
 	// it must say so.
 	needsInternet bool
@@ -45,7 +45,7 @@ func servers() []official {
 			name: "basic-vanillajs",
 			tool: "get-time",
 			text: "Server Time:",
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				before := app.Text()
 				app.Click("#get-time-btn")
 				waitMessage(t, app, "tools/call", 1)
@@ -56,7 +56,7 @@ func servers() []official {
 			name: "budget-allocator",
 			tool: "get-budget-data",
 			text: "Marketing",
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				var total json.RawMessage
 				app.EvalHost(`host.callTool("set-total-budget", {amount: 50000}).then((r) => r.isError ?? false)`, &total)
 				if string(total) != "false" {
@@ -70,7 +70,7 @@ func servers() []official {
 			tool: "get-cohort-data",
 			args: map[string]any{"metric": "retention"},
 			text: "Cohort",
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				app.Eval(`(() => {
 					const select = document.querySelector("select");
 					const set = Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, "value").set;
@@ -84,7 +84,7 @@ func servers() []official {
 			name: "system-monitor",
 			tool: "get-system-info",
 			text: "CPU",
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				waitMessage(t, app, "tools/call", 1) // poll-system-stats, which only apps can call
 				app.Click("button")
 				app.WaitText("Start")
@@ -94,7 +94,7 @@ func servers() []official {
 			name: "threejs",
 			tool: "show_threejs_scene",
 			mode: apps.Compatible,
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				waitElement(t, app, "canvas")
 				waitTool(t, app, "get-scene-info")
 				enlarge(t, app)
@@ -106,7 +106,7 @@ func servers() []official {
 			args: map[string]any{
 				"fragmentShader": "void mainImage(out vec4 c, in vec2 p) { c = vec4(p / iResolution.xy, 0.5, 1.0); }",
 			},
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				waitElement(t, app, "canvas")
 				waitTool(t, app, "get-shader-info")
 				enlarge(t, app)
@@ -116,7 +116,7 @@ func servers() []official {
 			name:          "pdf",
 			tool:          "display_pdf",
 			needsInternet: true,
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				waitTool(t, app, "interact")
 			},
 		},
@@ -125,16 +125,18 @@ func servers() []official {
 			tool:          "show-map",
 			needsInternet: true,
 			unconnected:   true,
-			use:           func(*testing.T, *mcptest.RenderedApp) {}, // without its library, it has nothing to use
+			use:           func(*testing.T, shown) {}, // without its library, it has nothing to use
 		},
 		{
 			name: "transcript",
 			tool: "transcribe",
 			text: "Your speech will appear here",
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				var allow string
 				app.EvalHost(`document.querySelector("iframe").allow`, &allow)
-				if allow != "clipboard-write; microphone" {
+				features := strings.Split(allow, "; ")
+				slices.Sort(features)
+				if !slices.Equal(features, []string{"clipboard-write", "microphone"}) {
 					t.Errorf("allow = %q", allow)
 				}
 				before := app.Text()
@@ -146,7 +148,7 @@ func servers() []official {
 			name: "sheet-music",
 			tool: "play-sheet-music",
 			args: map[string]any{"abcNotation": "X:1\nT:Scale\nM:4/4\nL:1/4\nK:C\nC D E F | G A B c |"},
-			use: func(t *testing.T, app *mcptest.RenderedApp) {
+			use: func(t *testing.T, app shown) {
 				waitElement(t, app, "svg path")
 				waitElement(t, app, "button")
 				var before, after string
@@ -244,10 +246,9 @@ func open(t *testing.T, name string) mcp.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "node_modules/@modelcontextprotocol", "server-"+name, "dist/index.js")
 	src, err := client.Open(t.Context(), &client.Command{
 		Path: node,
-		Args: []string{program, "--stdio"},
+		Args: []string{program(name), "--stdio"},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -256,8 +257,13 @@ func open(t *testing.T, name string) mcp.Source {
 	return src
 }
 
+// program returns the path of an official server.
+func program(name string) string {
+	return filepath.Join(os.Getenv(serversVariable), "node_modules/@modelcontextprotocol", "server-"+name, "dist/index.js")
+}
+
 // waitMessage waits until the app has sent a request count times and has its answers.
-func waitMessage(t *testing.T, app *mcptest.RenderedApp, method string, count int) {
+func waitMessage(t *testing.T, app shown, method string, count int) {
 	t.Helper()
 	for range 500 {
 		sent := 0
@@ -275,7 +281,7 @@ func waitMessage(t *testing.T, app *mcptest.RenderedApp, method string, count in
 }
 
 // waitElement waits until an element is drawn.
-func waitElement(t *testing.T, app *mcptest.RenderedApp, selector string) {
+func waitElement(t *testing.T, app shown, selector string) {
 	t.Helper()
 	quoted := string(must(json.Marshal(selector)))
 	for range 500 {
@@ -286,7 +292,7 @@ func waitElement(t *testing.T, app *mcptest.RenderedApp, selector string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Errorf("no %s; violations %+v", selector, app.Violations())
+	t.Errorf("no %s: the app shows %q", selector, app.Text())
 }
 
 func must(text []byte, err error) []byte {
@@ -297,7 +303,7 @@ func must(text []byte, err error) []byte {
 }
 
 // waitChange waits until the app shows another text.
-func waitChange(t *testing.T, app *mcptest.RenderedApp, before string) {
+func waitChange(t *testing.T, app shown, before string) {
 	t.Helper()
 	for range 500 {
 		if app.Text() != before {
@@ -309,7 +315,7 @@ func waitChange(t *testing.T, app *mcptest.RenderedApp, before string) {
 }
 
 // waitTool waits until the app offers a tool.
-func waitTool(t *testing.T, app *mcptest.RenderedApp, name string) {
+func waitTool(t *testing.T, app shown, name string) {
 	t.Helper()
 	var names []string
 	for range 500 {
@@ -323,7 +329,7 @@ func waitTool(t *testing.T, app *mcptest.RenderedApp, name string) {
 }
 
 // enlarge presses the button for the full screen, which the host grants.
-func enlarge(t *testing.T, app *mcptest.RenderedApp) {
+func enlarge(t *testing.T, app shown) {
 	t.Helper()
 	app.Click(".fullscreen-btn")
 	app.WaitMessage("ui/request-display-mode")
@@ -340,7 +346,7 @@ func enlarge(t *testing.T, app *mcptest.RenderedApp) {
 
 // requireExplanation verifies that an app that could not load something says so. With
 // access to the internet, it shows something else.
-func requireExplanation(t *testing.T, app *mcptest.RenderedApp) {
+func requireExplanation(t *testing.T, app shown) {
 	t.Helper()
 	for range 500 {
 		if text := app.Text(); text != "" {

@@ -44,28 +44,29 @@ func Layers() *Plan {
 		Floors: [][]string{
 			0: {
 				"internal/axe", "internal/barrier", "internal/base64url", "internal/canonical", "internal/chromium",
-				"internal/clientaddr", "internal/decimal",
-				"internal/fsutil",
+				"internal/clientaddr", "internal/decimal", "internal/engineurl",
+				"internal/fsutil", "internal/glob",
 				"internal/js", "internal/jsonscan", "internal/lazyregexp", "internal/lines", "internal/nearest",
 				"internal/neterror",
-				"internal/netguard", "internal/packs", "internal/peer",
+				"internal/netguard", "internal/packs", "internal/pagecache", "internal/peer",
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
 				"internal/uritemplate", "internal/visible", "sitebuild/internal/webpage",
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/authtest", "internal/test/doc", "internal/test/fuzzbound",
-				"internal/test/naivesite",
+				"internal/test/naivesite", "internal/test/natstest", "internal/test/redistest",
 			},
-			1: {"check", "cluster", "mcp", "mcp/tap"},
-			2: {"cluster/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
+			1: {"check", "cluster", "mcp", "mcp/tap", "sitebuild/internal/convert"},
+			2: {"cluster/nats", "cluster/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
+				"internal/servercard",
 				"internal/test/ruletest", "staticmcp/internal/site"},
-			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
+			3: {"apps", "compose", "identity/broker", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"staticmcp/eval", "staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},
 			5: {
 				"internal/mcplog", "internal/telemetry", "mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
-				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest",
+				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest", "sitebuild/project",
 			},
 			6: {"fleet", "internal/calltest", "internal/settings", "serve", "stax/clients", "stax/registry"},
 			7: {"internal/doctor", "sitebuild"},
@@ -96,7 +97,7 @@ func Layers() *Plan {
 			},
 			{
 				Module: "golang.org/x/sys",
-				Rooms:  []string{"cmd/slipway", "internal/fsutil", "internal/process", "mcpb"},
+				Rooms:  []string{"cmd/slipway", "internal/fsutil", "internal/glob", "internal/process", "mcpb"},
 				Saves: "what package syscall lacks on Windows: locks and access lists of files, jobs of " +
 					"processes, modes of consoles, and the folders of the user",
 			},
@@ -114,7 +115,7 @@ func Layers() *Plan {
 			},
 			{
 				Module: "github.com/go-jose/go-jose/v4",
-				Rooms:  []string{"identity", "serve"},
+				Rooms:  []string{"identity", "identity/broker", "serve"},
 				Saves: "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has " +
 					"no dependencies of its own",
 			},
@@ -130,6 +131,19 @@ func Layers() *Plan {
 				Rooms:  []string{"cluster/redis"},
 				Saves: "the protocol of Redis and Valkey with TLS, scripts and a pool of connections, for 0.1 MB; see " +
 					"docs/decisions/0084-clusters.md",
+			},
+			{
+				Module: "github.com/nats-io/nats.go",
+				Rooms:  []string{"cluster/nats"},
+				Saves: "the protocol of NATS, with TLS, reconnecting to other servers and four ways to log in, for 0.4 MB; see " +
+					"docs/decisions/0090-nats.md",
+				Brings: []string{"github.com/nats-io/nuid", "golang.org/x/crypto"},
+			},
+			{
+				Module: "github.com/nats-io/nkeys",
+				Rooms:  []string{"cluster/nats"},
+				Tests:  true,
+				Saves:  "seeds and credentials files of NATS; nats.go brings it",
 			},
 			{
 				Module: "github.com/klauspost/compress",
@@ -162,6 +176,11 @@ func Layers() *Plan {
 					"github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft", "modernc.org/libc",
 					"modernc.org/mathutil", "modernc.org/memory",
 				},
+			},
+			{
+				Module: "github.com/fsnotify/fsnotify",
+				Rooms:  []string{"open"},
+				Saves:  "what each system announces about changed files; it has no dependencies but x/sys",
 			},
 			{
 				Module: "github.com/yuin/goldmark",

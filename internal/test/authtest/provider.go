@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,84 +27,181 @@ type Provider struct {
 	// Issuer is the URL of the provider.
 	Issuer string
 	web    *httptest.Server
-	key    *ecdsa.PrivateKey
+	// single means that there is one user, who approves at once, and that clients are native
+	// and registered. Such a provider does what the standards permit and is rarely seen.
+	single bool
 
-	mu     sync.Mutex // guards the following fields
-	life   time.Duration
-	codes  map[string]*grantOf
-	access map[string]*grantOf
-	spent  map[string]*grantOf // refresh tokens, also those that are spent
-	counts map[string]int
+	mu    sync.Mutex // guards the following fields
+	key   *ecdsa.PrivateKey
+	keyID int
+	fault Fault
+	life  time.Duration
+	// codes, access and refresh are what has been issued, also what is spent.
+	codes, access, refresh map[string]*issued
+	devices                map[string]bool // by device code: approved
+	clients                map[string]bool
+	forgotten              map[string]string // where they are refused, by client
+	hold                   <-chan struct{}   // revocations wait for it; nil does not
+	counts                 map[string]int
+	forms                  []url.Values // of the token endpoint
+	openID                 openID
 }
 
 // UserCookie is the name of the cookie with the user of a browser.
 const UserCookie = "user"
 
-// grantOf is a code or a token of a user.
-type grantOf struct {
-	user, client, redirect, challenge, resource, scope string
-	expires                                            time.Time
-	family                                             *family
-	used                                               bool
+// singleUser is the user of a provider with only one.
+const singleUser = "user"
+
+// issued is a code or a token of a user.
+type issued struct {
+	user, client, redirect, challenge, resource, scope, nonce string
+
+	expires time.Time
+	family  *family
+	used    bool
+}
+
+// family is what one login has issued.
+type family struct{ revoked bool }
+
+// valid reports whether a token is for a resource. The caller holds the lock of the provider.
+func (t *issued) valid(resource string) bool {
+	return t != nil && !t.family.revoked && t.resource == resource && time.Now().Before(t.expires)
 }
 
 // StartProvider starts a provider.
 func StartProvider() *Provider {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err) // never fails
-	}
-	p := &Provider{
-		key:    key,
-		life:   time.Hour,
-		codes:  map[string]*grantOf{},
-		access: map[string]*grantOf{},
-		spent:  map[string]*grantOf{},
-		counts: map[string]int{},
-	}
+	p := newProvider(false)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/oauth-authorization-server", p.metadata)
-	mux.HandleFunc("GET /keys", p.keys)
-	mux.HandleFunc("POST /register", p.register)
-	mux.HandleFunc("GET /authorize", p.authorize)
-	mux.HandleFunc("POST /login", p.login)
-	mux.HandleFunc("POST /token", p.token)
-	mux.HandleFunc("POST /revoke", p.revoke)
+	p.serve(mux, "")
 	p.web = httptest.NewServer(mux)
 	p.Issuer = p.web.URL
 	return p
 }
 
+func newProvider(single bool) *Provider {
+	p := &Provider{
+		single:    single,
+		life:      time.Hour,
+		codes:     map[string]*issued{},
+		access:    map[string]*issued{},
+		refresh:   map[string]*issued{},
+		devices:   map[string]bool{},
+		clients:   map[string]bool{},
+		forgotten: map[string]string{},
+		counts:    map[string]int{},
+	}
+	p.RotateKey()
+	return p
+}
+
+// RotateKey replaces the key that signs tokens. The previous one is no longer published.
+func (p *Provider) RotateKey() {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err) // never fails
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.key = key
+	p.keyID++
+}
+
+// serve adds the endpoints below a path.
+func (p *Provider) serve(mux *http.ServeMux, path string) {
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server"+path, p.metadata)
+	mux.HandleFunc("GET "+path+"/keys", p.keys)
+	mux.HandleFunc("GET "+path+"/userinfo", p.userInfo)
+	mux.HandleFunc("POST "+path+"/register", p.register)
+	mux.HandleFunc("GET "+path+"/authorize", p.authorize)
+	mux.HandleFunc("POST "+path+"/login", p.login)
+	mux.HandleFunc("POST "+path+"/token", p.token)
+	mux.HandleFunc("POST "+path+"/device", p.device)
+	mux.HandleFunc("POST "+path+"/revoke", p.revoke)
+}
+
 // Close stops the provider.
 func (p *Provider) Close() { p.web.CloseClientConnections(); p.web.Close() }
 
+// Break makes the provider misbehave; "" repairs it.
+func (p *Provider) Break(f Fault) { p.set(func() { p.fault = f }) }
+
 // SetLife sets the life of access tokens that are issued from now on.
-func (p *Provider) SetLife(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.life = d
+func (p *Provider) SetLife(d time.Duration) { p.set(func() { p.life = d }) }
+
+// Approve approves all device logins that wait.
+func (p *Provider) Approve() {
+	p.set(func() {
+		for code := range p.devices {
+			p.devices[code] = true
+		}
+	})
 }
 
-// Count returns how often something happened: "register", "code", "refresh", "reuse" of a
-// refresh token, or "revoke".
+// RevokeAll makes all tokens and refresh tokens invalid.
+func (p *Provider) RevokeAll() { p.revokeIf(func(*issued) bool { return true }) }
+
+// Revoke makes all tokens of a user invalid.
+func (p *Provider) Revoke(user string) { p.revokeIf(func(t *issued) bool { return t.user == user }) }
+
+func (p *Provider) revokeIf(matches func(*issued) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, list := range []map[string]*issued{p.access, p.refresh} {
+		for _, t := range list {
+			if matches(t) {
+				t.family.revoked = true
+			}
+		}
+	}
+}
+
+// ExpireAccess makes all access tokens invalid, but no refresh token.
+func (p *Provider) ExpireAccess() { p.set(func() { clear(p.access) }) }
+
+// Count returns how often something happened: "register", "authorize", "revoke", a request
+// with a grant type, or "reuse" of a refresh token.
 func (p *Provider) Count(what string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[what]
 }
 
-// Tokens returns all tokens that were issued.
-func (p *Provider) Tokens() []string {
+// Forms returns the requests to the token endpoint.
+func (p *Provider) Forms() []url.Values {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append(slices.Collect(maps.Keys(p.access)), slices.Collect(maps.Keys(p.spent))...)
+	return slices.Clone(p.forms)
+}
+
+// Secrets returns all tokens and codes that were issued: none may be printed.
+func (p *Provider) Secrets() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, list := range []map[string]*issued{p.codes, p.access, p.refresh} {
+		all = slices.AppendSeq(all, maps.Keys(list))
+	}
+	return all
+}
+
+func (p *Provider) set(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do()
+}
+
+func (p *Provider) has(f Fault) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault == f
 }
 
 // Token returns a token of a user for a resource, as a client would have obtained it.
 func (p *Provider) Token(user, resource string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.issueLocked(&grantOf{
+	return p.issueLocked(&issued{
 		user:     user,
 		resource: resource,
 		client:   "test",
@@ -114,24 +213,10 @@ func (p *Provider) Token(user, resource string) string {
 func (p *Provider) User(token, resource string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g := p.access[token]
-	if g == nil || g.family.revoked || g.resource != resource || time.Now().After(g.expires) {
-		return ""
+	if t := p.access[token]; t.valid(resource) {
+		return t.user
 	}
-	return g.user
-}
-
-// Revoke makes all tokens of a user invalid.
-func (p *Provider) Revoke(user string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, list := range []map[string]*grantOf{p.access, p.spent} {
-		for _, g := range list {
-			if g.user == user {
-				g.family.revoked = true
-			}
-		}
-	}
+	return ""
 }
 
 // Protect returns an endpoint at base that only users of the provider reach. next gets the
@@ -163,74 +248,147 @@ func (p *Provider) Protect(base func() string, next http.Handler) http.Handler {
 }
 
 func (p *Provider) metadata(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{
+	if p.has(MetadataDown) {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
+	doc := map[string]any{
 		"issuer":                                         p.Issuer,
-		"authorization_endpoint":                         p.Issuer + "/authorize",
+		"authorization_endpoint":                         p.Issuer + "/authorize?tenant=1",
 		"token_endpoint":                                 p.Issuer + "/token",
 		"registration_endpoint":                          p.Issuer + "/register",
 		"revocation_endpoint":                            p.Issuer + "/revoke",
 		"jwks_uri":                                       p.Issuer + "/keys",
-		"code_challenge_methods_supported":               []string{"S256"},
-		"token_endpoint_auth_methods_supported":          []string{"none"},
+		"device_authorization_endpoint":                  p.Issuer + "/device",
+		"userinfo_endpoint":                              p.Issuer + "/userinfo",
+		"code_challenge_methods_supported":               []string{"plain", "S256"},
+		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic", "client_secret_post"},
 		"authorization_response_iss_parameter_supported": true,
-	})
+	}
+	if p.single {
+		doc["scopes_supported"] = []string{"read", "write", "offline_access"}
+	}
+	switch {
+	case p.has(OtherIssuer):
+		doc["issuer"] = p.Issuer + "/"
+	case p.has(ScriptAddress):
+		doc["authorization_endpoint"] = "javascript:alert(1)"
+	case p.has(FileAddress):
+		doc["authorization_endpoint"] = "file:///etc/passwd"
+	case p.has(NoPKCE):
+		delete(doc, "code_challenge_methods_supported")
+	case p.has(NoRegistration):
+		delete(doc, "registration_endpoint")
+	}
+	writeJSON(w, http.StatusOK, doc)
 }
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	point, err := p.key.PublicKey.Bytes()
 	if err != nil {
 		http.Error(w, "no key", http.StatusInternalServerError)
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"keys": []map[string]string{{
-		"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "1",
+		"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": fmt.Sprint(p.keyID),
 		"x": base64.RawURLEncoding.EncodeToString(point[1:33]),
 		"y": base64.RawURLEncoding.EncodeToString(point[33:]),
 	}}})
 }
 
-func (p *Provider) register(w http.ResponseWriter, _ *http.Request) {
-	p.mu.Lock()
-	p.counts["register"]++
-	p.mu.Unlock()
+func (p *Provider) register(w http.ResponseWriter, r *http.Request) {
+	var doc map[string]any
+	if json.NewDecoder(r.Body).Decode(&doc) != nil || p.single && doc["application_type"] != "native" {
+		oauthError(w, "invalid_client_metadata")
+		return
+	}
+	id := "client-" + rand.Text()
+	p.set(func() {
+		p.counts["register"]++
+		p.clients[id] = true
+	})
 	writeJSON(w, http.StatusCreated, map[string]any{
-		"client_id":                  "client-" + rand.Text(),
+		"client_id":                  id,
 		"token_endpoint_auth_method": "none",
+	})
+}
+
+// ForgetClients forgets all registrations. where is the first to refuse them: "token" is the
+// token endpoint, "redirect" the answer to the login page, and "page" that page itself.
+func (p *Provider) ForgetClients(where string) {
+	p.set(func() {
+		for id := range p.clients {
+			p.forgotten[id] = where
+		}
+		clear(p.clients)
 	})
 }
 
 // authorize approves for the user of the browser, or asks for one.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+	p.mu.Lock()
+	forgotten := p.forgotten[q.Get("client_id")]
+	known := !p.single || p.clients[q.Get("client_id")] || strings.HasPrefix(q.Get("client_id"), "fixed") ||
+		forgotten == "token" || forgotten == "redirect"
+	p.counts["authorize"]++
+	p.mu.Unlock()
 	back, err := url.Parse(q.Get("redirect_uri"))
-	if err != nil || q.Get("code_challenge_method") != "S256" || q.Get("resource") == "" {
+	switch {
+	case p.has(Abandoned):
+		http.Error(w, "the login page", http.StatusOK)
+		return
+	case err != nil || !known || q.Get("tenant") != "1" || q.Get("resource") == "" && !isOpenID(q.Get("scope")) ||
+		q.Get("code_challenge_method") != "S256":
 		http.Error(w, "invalid request", http.StatusBadRequest)
 		return
 	}
-	cookie, err := r.Cookie(UserCookie)
-	if err != nil {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<form method="post" action="/login"><input name="user"><input type="hidden" name="to" value="%s">`+
-			`<button>Log in</button></form>`, html.EscapeString(r.URL.RequestURI()))
-		return
+	user := singleUser
+	if !p.single {
+		cookie, err := r.Cookie(UserCookie)
+		if err != nil {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, `<form method="post" action="/login"><input name="user"><input type="hidden" name="to" value="%s">`+
+				`<button>Log in</button></form>`, html.EscapeString(r.URL.RequestURI()))
+			return
+		}
+		user = cookie.Value
 	}
 	code := "code-" + rand.Text()
-	p.mu.Lock()
-	p.codes[code] = &grantOf{
-		user:      cookie.Value,
-		client:    q.Get("client_id"),
-		redirect:  q.Get("redirect_uri"),
-		challenge: q.Get("code_challenge"),
-		resource:  q.Get("resource"),
-		scope:     q.Get("scope"),
-		family:    &family{},
-	}
-	p.mu.Unlock()
-	back.RawQuery = url.Values{
+	answer := url.Values{
 		"state": {q.Get("state")},
 		"iss":   {p.Issuer},
 		"code":  {code},
-	}.Encode()
+	}
+	switch {
+	case p.has(WrongIssuer):
+		answer.Set("iss", "https://evil.example")
+	case p.has(MissingIssuer):
+		answer.Del("iss")
+	case p.has(Denied):
+		answer.Del("code")
+		answer.Set("error", "access_denied")
+		answer.Set("error_description", "the user said\x1b[31m no")
+	case forgotten == "redirect":
+		answer.Del("code")
+		answer.Set("error", "unauthorized_client")
+	}
+	p.set(func() {
+		p.codes[code] = &issued{
+			user:      user,
+			client:    q.Get("client_id"),
+			redirect:  q.Get("redirect_uri"),
+			challenge: q.Get("code_challenge"),
+			resource:  q.Get("resource"),
+			scope:     q.Get("scope"),
+			nonce:     q.Get("nonce"),
+			expires:   time.Now().Add(time.Minute),
+			family:    &family{},
+		}
+	})
+	back.RawQuery = answer.Encode()
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
@@ -243,68 +401,154 @@ func (p *Provider) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, r.PostFormValue("to"), http.StatusSeeOther)
 }
 
+// token answers the token endpoint.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	form := r.PostForm
+	grant := form.Get("grant_type")
+	p.set(func() {
+		p.counts[grant]++
+		p.forms = append(p.forms, form)
+	})
+	switch {
+	case p.has(Slow):
+		<-r.Context().Done()
+		return
+	case p.has(Down):
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	case p.has(NotJSON):
+		_, _ = io.WriteString(w, "<html>welcome</html>")
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch form.Get("grant_type") {
+	if p.forgotten[form.Get("client_id")] != "" {
+		writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+		return
+	}
+	switch grant {
 	case "authorization_code":
-		g := p.codes[form.Get("code")]
+		c := p.codes[form.Get("code")]
 		hash := sha256.Sum256([]byte(form.Get("code_verifier")))
-		if g == nil || g.used || g.redirect != form.Get("redirect_uri") || g.client != form.Get("client_id") ||
-			g.challenge != base64.RawURLEncoding.EncodeToString(hash[:]) || g.resource != form.Get("resource") {
+		if c == nil || c.used || c.redirect != form.Get("redirect_uri") || c.client != form.Get("client_id") ||
+			c.challenge != base64.RawURLEncoding.EncodeToString(hash[:]) || c.resource != form.Get("resource") {
 			oauthError(w, "invalid_grant")
 			return
 		}
-		g.used = true
-		p.counts["code"]++
-		p.answerLocked(w, g)
+		c.used = true
+		p.answerLocked(w, c, true)
 	case "refresh_token":
-		g := p.spent[form.Get("refresh_token")]
-		if g != nil && g.used {
+		t := p.refresh[form.Get("refresh_token")]
+		if t != nil && t.used {
 			p.counts["reuse"]++
-			g.family.revoked = true
+			t.family.revoked = true
 		}
-		if g == nil || g.used || g.family.revoked || g.client != form.Get("client_id") ||
-			g.resource != form.Get("resource") {
+		if t == nil || t.used || t.family.revoked || t.client != form.Get("client_id") ||
+			t.resource != form.Get("resource") {
 			oauthError(w, "invalid_grant")
 			return
 		}
-		g.used = true
-		p.counts["refresh"]++
-		p.answerLocked(w, g)
+		t.used = true
+		p.answerLocked(w, t, true)
+	case "client_credentials":
+		id, secret, _ := r.BasicAuth()
+		if id != "fixed%20id" && id != "fixed+id" || secret != "s%3Acret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		p.answerLocked(w, grantedTo(id, form, form.Get("scope")), false)
+	case "urn:ietf:params:oauth:grant-type:device_code":
+		approved, known := p.devices[form.Get("device_code")]
+		switch {
+		case !known:
+			oauthError(w, "expired_token")
+		case !approved:
+			oauthError(w, "authorization_pending")
+		default:
+			p.answerLocked(w, grantedTo(form.Get("client_id"), form, "read"), true)
+		}
 	default:
 		oauthError(w, "unsupported_grant_type")
 	}
 }
 
+// grantedTo returns what a client gets without a code.
+func grantedTo(client string, form url.Values, scope string) *issued {
+	return &issued{
+		user:     singleUser,
+		client:   client,
+		resource: form.Get("resource"),
+		scope:    scope,
+		family:   &family{},
+	}
+}
+
 // answerLocked answers with new tokens.
-func (p *Provider) answerLocked(w http.ResponseWriter, g *grantOf) {
-	refresh := "refresh-" + rand.Text()
-	next := *g
-	next.used = false
-	p.spent[refresh] = &next
+func (p *Provider) answerLocked(w http.ResponseWriter, g *issued, refreshable bool) {
+	doc := map[string]any{
+		"access_token": p.issueLocked(g, p.life),
+		"token_type":   "Bearer",
+		"expires_in":   p.life.Seconds(),
+		"scope":        g.scope,
+	}
+	if p.single {
+		doc["token_type"] = "bearer"
+		doc["expires_in"] = fmt.Sprintf("%.3f", p.life.Seconds()) // a string, as some servers send
+		delete(doc, "scope")
+	}
+	if isOpenID(g.scope) && p.openID.fault != "missing" {
+		doc["id_token"] = p.idTokenLocked(g)
+	}
+	if p.fault == BoundToken {
+		doc["token_type"] = "DPoP"
+	}
+	if refreshable {
+		refresh := "refresh-" + rand.Text()
+		next := *g
+		next.used = false
+		next.nonce = ""
+		p.refresh[refresh] = &next
+		doc["refresh_token"] = refresh
+	}
+	writeJSON(w, http.StatusOK, doc)
+}
+
+func (p *Provider) device(w http.ResponseWriter, _ *http.Request) {
+	code := "device-" + rand.Text()
+	p.set(func() { p.devices[code] = false })
 	writeJSON(w, http.StatusOK, map[string]any{
-		"access_token":  p.issueLocked(g, p.life),
-		"token_type":    "Bearer",
-		"expires_in":    p.life.Seconds(),
-		"refresh_token": refresh,
-		"scope":         g.scope,
+		"device_code":      code,
+		"user_code":        "WDJB-MJHT",
+		"verification_uri": p.Issuer + "/activate",
+		"expires_in":       60,
+		"interval":         1,
 	})
 }
 
 // issueLocked returns a signed access token.
-func (p *Provider) issueLocked(g *grantOf, life time.Duration) string {
-	encode := func(v map[string]any) string {
-		text, _ := json.Marshal(v) // strings and numbers always encode
-		return base64.RawURLEncoding.EncodeToString(text)
-	}
+func (p *Provider) issueLocked(g *issued, life time.Duration) string {
 	now := time.Now()
-	signed := encode(map[string]any{"alg": "ES256", "typ": "at+jwt", "kid": "1"}) + "." + encode(map[string]any{
+	token := p.sign("at+jwt", map[string]any{
 		"iss": p.Issuer, "sub": g.user, "aud": g.resource, "client_id": g.client, "scope": g.scope,
 		"iat": now.Unix(), "exp": now.Add(life + time.Second).Unix(), "jti": rand.Text(),
 	})
+	if p.fault == LineBreak {
+		token += "\r\nX-Injected: 1"
+	}
+	issued := *g
+	issued.expires = now.Add(life)
+	p.access[token] = &issued
+	return token
+}
+
+// sign returns a signed JWT.
+func (p *Provider) sign(kind string, claims map[string]any) string {
+	encode := func(v map[string]any) string {
+		text, _ := json.Marshal(v) // texts, numbers and lists always encode
+		return base64.RawURLEncoding.EncodeToString(text)
+	}
+	signed := encode(map[string]any{"alg": "ES256", "typ": kind, "kid": fmt.Sprint(p.keyID)}) + "." + encode(claims)
 	hash := sha256.Sum256([]byte(signed))
 	r, s, err := ecdsa.Sign(rand.Reader, p.key, hash[:])
 	if err != nil {
@@ -313,22 +557,42 @@ func (p *Provider) issueLocked(g *grantOf, life time.Duration) string {
 	signature := make([]byte, 64)
 	r.FillBytes(signature[:32])
 	s.FillBytes(signature[32:])
-	token := signed + "." + base64.RawURLEncoding.EncodeToString(signature)
-	issued := *g
-	issued.expires = now.Add(life)
-	p.access[token] = &issued
-	return token
+	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
+// HoldRevocations makes the revocation endpoint wait until release is closed.
+func (p *Provider) HoldRevocations(release <-chan struct{}) {
+	p.set(func() { p.hold = release })
 }
 
 func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 	token := r.PostFormValue("token")
 	p.mu.Lock()
+	hold := p.hold
+	p.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts["revoke"]++
-	for _, list := range []map[string]*grantOf{p.access, p.spent} {
-		if g := list[token]; g != nil {
-			g.family.revoked = true
+	if p.fault == RevokeDown {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
+	for _, list := range []map[string]*issued{p.access, p.refresh} {
+		if t := list[token]; t != nil {
+			t.family.revoked = true
 		}
 	}
-	w.WriteHeader(http.StatusOK)
+}
+
+func oauthError(w http.ResponseWriter, code string) {
+	writeJSON(w, http.StatusBadRequest, map[string]string{"error": code})
+}
+
+func writeJSON(w http.ResponseWriter, status int, doc any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(doc) // the client may be gone
 }

@@ -23,6 +23,7 @@ func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 	problems = append(problems, checkPackageTable(fsys)...)
 	for _, p := range pages {
 		problems = append(problems, checkTitle(p)...)
+		problems = append(problems, checkLength(p)...)
 		problems = append(problems, checkLinks(fsys, pages, p)...)
 		problems = append(problems, checkNames(fsys, p)...)
 		problems = append(problems, checkQuotes(fsys, p)...)

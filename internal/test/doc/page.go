@@ -1,5 +1,6 @@
 // Package doc checks the repository's pages:
 //
+//   - Guides are short; reference pages are listed.
 //   - Links, and the files and tests that are named, exist.
 //   - The README is short and begins with working commands.
 //   - Displayed code is compiled and tested.

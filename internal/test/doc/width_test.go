@@ -13,8 +13,7 @@ import (
 // maxLine is the largest number of bytes in a line of Go.
 const maxLine = 120
 
-// checkWidth reports lines of Go files, tests included, that are too long to read. The
-// expected output of an example, and the tags of a field, cannot be wrapped.
+// checkWidth reports lines of Go files, tests included, that are too long to read.
 func checkWidth(fsys fs.FS) ([]Problem, error) {
 	var problems []Problem
 	err := walk(fsys, func(name string) error {
@@ -25,18 +24,10 @@ func checkWidth(fsys fs.FS) ([]Problem, error) {
 		if err != nil {
 			return err
 		}
-		number, output := 0, false
+		number := 0
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
 			number++
-			text := bytes.TrimLeft(line, "\t")
-			switch {
-			case bytes.HasPrefix(text, []byte("// Output:")):
-				output = true
-			case !bytes.HasPrefix(text, []byte("//")):
-				output = false
-			}
-			tagged := bytes.HasSuffix(line, []byte("\"`"))
-			if len(line) > maxLine && !output && !tagged {
+			if len(line) > maxLine {
 				problems = append(problems, Problem{name, number, fmt.Sprintf("%d bytes, at most %d", len(line), maxLine)})
 			}
 		}
@@ -59,10 +50,9 @@ func TestWidth(t *testing.T) {
 func TestCheckWidth(t *testing.T) {
 	fits := bytes.Repeat([]byte("/"), maxLine)
 	problems, err := checkWidth(fstest.MapFS{
-		"core/core.go":        {Data: append(append(fits, "\n"...), fits...)},
-		"core/core_test.go":   {Data: append([]byte("package core\n/"), fits...)},
-		"core/output_test.go": {Data: append([]byte("\t// Output:\n\t// "), fits...)},
-		"core/page.md":        {Data: append([]byte("/"), fits...)},
+		"core/core.go":      {Data: append(append(fits, "\n"...), fits...)},
+		"core/core_test.go": {Data: append([]byte("package core\n/"), fits...)},
+		"core/page.md":      {Data: append([]byte("/"), fits...)},
 	})
 	if err != nil || len(problems) != 1 || problems[0].Path != "core/core_test.go" || problems[0].Line != 2 {
 		t.Errorf("checkWidth = %v, %v, want line 2 of core/core_test.go", problems, err)

@@ -1,8 +1,8 @@
 // The endpoint: Streamable HTTP without sessions, for every version of the protocol.
 
-import { byteLength, format, json } from './text.js';
+import { byteLength, crc32, format, json } from './text.js';
 import { elements, isID, isObject, member, members, unquote, whyInvalid } from './json.js';
-import { RPCError, callTool, complete, crc32, didMean, getPrompt, openSite, readResource, textResult } from './site.js';
+import { RPCError, callTool, complete, didMean, getPrompt, openSite, readResource, textResult } from './site.js';
 import { InvalidArguments } from './arguments.js';
 import { CODES, ERROR_KINDS, LIMITS, META, METHODS, TEXTS, VERSIONS } from './tables.js';
 

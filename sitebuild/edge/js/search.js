@@ -2,7 +2,7 @@
 // the tables of the Go implementation, and the order of every step is the same. Both formats
 // of an index are read: search1.js and search2.js are their readers.
 
-import { clip, compareBytes, format, quote } from './text.js';
+import { clip, compareBytes, crc32, format, quote } from './text.js';
 import { nearest } from './nearest.js';
 import { newAnalyzer, plain, tokens } from './words.js';
 import { Reader1 } from './search1.js';
@@ -126,7 +126,16 @@ function wantedTerms(q, query) {
     if (!numbers.has(t.group)) numbers.set(t.group, numbers.size);
     t.group = numbers.get(t.group);
   }
-  return telling;
+  return withHeading(telling);
+}
+
+/** Adds the term for headings that consist of the other terms. */
+function withHeading(terms) {
+  const parts = terms.filter((t) => !t.compound).map((t) => t.term);
+  if (parts.length < 2 || parts.length > SEARCH.maxHeading) return terms;
+  const sum = crc32(new TextEncoder().encode(parts.join(SEARCH.headingJoint)));
+  const term = parts[0] + SEARCH.headingJoint + sum;
+  return [...terms, { term, word: term, weight: SEARCH.asHeading, group: 0, compound: true, literal: false }];
 }
 
 /** Replaces words that no page has by words that begin with them or are similar. */

@@ -1,6 +1,6 @@
 // Indexes of format 2: files repeat the build of the head, scores are computed while reading.
 
-import { byteLength, compareBytes, format, quote } from './text.js';
+import { byteLength, compareBytes, crc32, format, quote } from './text.js';
 import { nearest } from './nearest.js';
 import { plain } from './words.js';
 import { SectionError, Stale, byScore, coverage, fields, findPhrase } from './search.js';
@@ -63,6 +63,8 @@ function saturate(flatten, weight, length) {
   return (weight * (SEARCH.k1 + 1)) / (weight + norm);
 }
 
+const sumOf = (text) => parseInt(crc32(new TextEncoder().encode(text)), 16);
+
 /** Returns the number of pages that postings begin with. */
 function pagesWith(encoded) {
   try {
@@ -75,6 +77,7 @@ function pagesWith(encoded) {
 export class Reader2 {
   constructor(files, head) {
     if (head.format !== SEARCH.format) throw new Error(`index of format ${head.format}`);
+    if (!(head.spread > 0)) throw new Error('the head of the index has no spread: a development version of Slipway wrote it');
     Object.assign(this, { files, head, loaded: new Map() });
     head.layout ??= layoutOf(head);
     head.homes ??= homesOf(head);
@@ -89,14 +92,19 @@ export class Reader2 {
     return file;
   }
 
-  wordFileOf(word) {
-    if (this.head.terms <= 1) return 0;
-    const beginning = Array.from(word).slice(0, 2).join('');
-    return parseInt(crc32(new TextEncoder().encode(beginning)), 16) % this.head.terms;
+  /** Returns the files with the words that begin like a word. */
+  wordFilesOf(word) {
+    const { terms, spread } = this.head;
+    if (terms <= 1) return [0];
+    const first = sumOf(Array.from(word).slice(0, 2).join('')) % terms;
+    return Array.from({ length: Math.min(spread, terms) }, (_, i) => (first + i) % terms);
   }
 
+  /** Returns the file of a term. The term for a heading is in that of the heading's first term. */
   termFileOf(term) {
-    return this.wordFileOf(this.head.homes.get(term) ?? term);
+    const [key] = (this.head.homes.get(term) ?? term).split(SEARCH.headingJoint);
+    const files = this.wordFilesOf(key);
+    return files[sumOf(key) % files.length];
   }
 
   async fetch(terms) {
@@ -143,10 +151,14 @@ export class Reader2 {
   /** Returns the words with the same first character that are not much shorter, most frequent first. */
   async words(word) {
     if (this.head.terms === 0) return [];
-    const file = await this.load(`terms-${this.wordFileOf(plain(word))}.json`);
-    file.vocabulary ??= vocabularyOf(file);
     const least = byteLength(word) - 4;
-    return (file.vocabulary.get(Array.from(word)[0]) ?? []).filter((w) => w.size > least).map((w) => w.word);
+    const lists = await Promise.all(this.wordFilesOf(plain(word)).map(async (n) => {
+      const file = await this.load(`terms-${n}.json`);
+      file.vocabulary ??= vocabularyOf(file);
+      return (file.vocabulary.get(Array.from(word)[0]) ?? []).filter((w) => w.size > least);
+    }));
+    const found = lists.flat().sort((a, b) => b.pages - a.pages || compareBytes(a.word, b.word));
+    return [...new Set(found.map((w) => w.word))]; // one with synonyms may be in two files
   }
 
   inFolder(section) {
@@ -258,7 +270,7 @@ function vocabularyOf(file) {
   const words = new Map();
   for (const line of file.terms.split('\n')) {
     const [term, spelling, ...rest] = line.split(' ');
-    if (rest.length === 0 || byteLength(term) < 3) continue;
+    if (rest.length === 0 || byteLength(term) < 3 || term.includes(SEARCH.headingJoint)) continue;
     const [, digits, ending] = /^(\d*)(.*)$/s.exec(spelling);
     const letters = Array.from(term);
     const word = letters.slice(0, Math.max(0, letters.length - Number(digits))).join('') + ending;
@@ -266,6 +278,5 @@ function vocabularyOf(file) {
     if (!words.has(first)) words.set(first, []);
     words.get(first).push({ word, size: byteLength(word), pages: pagesWith(rest.join(' ')) });
   }
-  for (const list of words.values()) list.sort((a, b) => b.pages - a.pages || compareBytes(a.word, b.word));
   return words;
 }

@@ -1,6 +1,6 @@
 // A site: its manifest, and the stored answers to calls, reads and prompts.
 
-import { alternatives, byteLength, clip, compareBytes, format, json, lastNotAfter, lower, quote } from './text.js';
+import { alternatives, byteLength, clip, compareBytes, crc32, format, json, lastNotAfter, lower, quote } from './text.js';
 import { canonical, compact, elements, isObject, member, members, unquote, without } from './json.js';
 import { answerPath, distinctName, encodeName, isSafePath, splitSlashes, uriRest } from './names.js';
 import { didYouMean, nearest } from './nearest.js';
@@ -417,19 +417,6 @@ function indexFiles(site, folder) {
     },
     forget: (name) => site.files.forget(`${folder}/${name}`),
   };
-}
-
-let crcTable;
-
-/** Returns the CRC-32 of bytes in hexadecimal. */
-export function crc32(bytes) {
-  crcTable ??= Uint32Array.from({ length: 256 }, (_, n) => {
-    for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
-    return n >>> 0;
-  });
-  let c = ~0;
-  for (const byte of bytes) c = crcTable[(c ^ byte) & 255] ^ (c >>> 8);
-  return (~c >>> 0).toString(16).padStart(8, '0');
 }
 
 /** Returns the text for a call without a stored answer. */

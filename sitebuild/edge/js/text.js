@@ -98,3 +98,16 @@ export function json(text) {
 function wellFormed(text) {
   return text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd');
 }
+
+let crcTable;
+
+/** Returns the CRC-32 of bytes in hexadecimal. */
+export function crc32(bytes) {
+  crcTable ??= Uint32Array.from({ length: 256 }, (_, n) => {
+    for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
+    return n >>> 0;
+  });
+  let c = ~0;
+  for (const byte of bytes) c = crcTable[(c ^ byte) & 255] ^ (c >>> 8);
+  return (~c >>> 0).toString(16).padStart(8, '0');
+}

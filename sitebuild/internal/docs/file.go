@@ -20,13 +20,14 @@ type File struct {
 
 var _ sitewriter.Input = (*File)(nil)
 
-// IsDocument reports whether name is that of a Markdown file: .md, .mdx or .markdown.
+// IsDocument reports whether name is that of a document: Markdown (.md, .mdx or .markdown),
+// HTML (.html or .htm), a notebook (.ipynb) or a Word document (.docx).
 func IsDocument(name string) bool {
-	return isDocument(filepath.ToSlash(name))
+	return isDocument(name) || isConverted(name) || isRendered(name)
 }
 
-// OneFile returns the document in the Markdown file called name. Files next to it are not
-// read.
+// OneFile returns the document in the file called name, for which [IsDocument] is true. Files
+// next to it are not read.
 func OneFile(name string, opts *Options) (*File, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -33,8 +33,8 @@ type frontMatter struct {
 	keywords           []string
 	aliases            []string
 	menus              map[string]menuEntry // of Hugo
-	// rendered is true for an HTML page, whose own address is address, and that of the page
-	// after it next.
+	// rendered is true for a page whose text is not that of its file: an HTML page, whose own
+	// address is address, and that of the page after it next, or a converted document.
 	rendered      bool
 	address, next string
 	fetched       *url.URL // from where, or nil

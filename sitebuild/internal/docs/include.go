@@ -34,6 +34,8 @@ type includer struct {
 	// extra are the lines that were added before each line of the result.
 	extra []int
 	added int
+	// used is true if there are directives.
+	used bool
 }
 
 // include returns body with its includes expanded. base is how many lines of the file
@@ -88,6 +90,7 @@ func (n *includer) line(line, file string, number, depth int) string {
 
 // read returns the wanted part of a file, or instead if the file is not available.
 func (n *includer) read(instead, wanted, file string, number, depth int) string {
+	n.used = true
 	name, part, _ := strings.Cut(wanted, ":")
 	name, region, _ := strings.Cut(name, "#")
 	if part == "" {

@@ -21,7 +21,7 @@ type Folder struct {
 	opts   Options
 }
 
-var _ sitewriter.Input = (*Folder)(nil)
+var _ sitewriter.Surveyor = (*Folder)(nil)
 
 // Dir returns the folder of documents called dir. Links that point outside it are not
 // followed. If dir is the documents folder of a project, the navigation files next to it
@@ -95,19 +95,22 @@ func isFolder(name string) bool {
 }
 
 // Read reads the current documents.
-func (f *Folder) Read(ctx context.Context) (*Set, error) {
+func (f *Folder) Read(ctx context.Context) (*Set, error) { return f.readWith(ctx, read) }
+
+// readWith reads the current documents with read or survey.
+func (f *Folder) readWith(ctx context.Context, how reading) (*Set, error) {
 	root, err := os.OpenRoot(f.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	set, err := read(ctx, root.FS(), filepath.ToSlash(filepath.Clean(f.dir)),
+	set, err := how(ctx, root.FS(), filepath.ToSlash(filepath.Clean(f.dir)),
 		f.beside(), &f.opts)
 	if err != nil {
 		return nil, fmt.Errorf("read documents: %w", err)
 	}
 	if len(set.Pages) == 0 {
-		return nil, fmt.Errorf("%s has no visible Markdown files or HTML pages", f.dir)
+		return nil, fmt.Errorf("%s has no visible documents: Markdown, HTML, notebooks or Word documents", f.dir)
 	}
 	set.place = folderName(f.dir)
 	set.Title = cmp.Or(set.Title, projectTitle(f.dir))
@@ -120,9 +123,24 @@ func (f *Folder) Site(ctx context.Context) (*sitewriter.Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	return set.Site(ctx, f.siteOptions())
+}
+
+// Survey implements [sitewriter.Surveyor]. It lists the folder, and reads the navigation
+// files and the top page.
+func (f *Folder) Survey(ctx context.Context) (*sitewriter.Site, error) {
+	set, err := f.readWith(ctx, survey)
+	if err != nil {
+		return nil, err
+	}
+	return newMaker(set, f.siteOptions()).definitions(), nil
+}
+
+// siteOptions returns the options for the site of the documents.
+func (f *Folder) siteOptions() *Options {
 	opts := f.opts
 	opts.Version = cmp.Or(opts.Version, sitewriter.ProjectVersion(f.dir))
-	return set.Site(ctx, &opts)
+	return &opts
 }
 
 // beside returns the configuration in the parent folder's navigation files, if it applies
@@ -217,7 +235,7 @@ func HasDocuments(fsys fs.FS) bool {
 			}
 			return nil
 		}
-		if found = isDocument(name) || isRendered(name); found {
+		if found = IsDocument(name); found {
 			return fs.SkipAll
 		}
 		return nil

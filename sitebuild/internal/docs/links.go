@@ -70,33 +70,114 @@ func (r *reader) route(pages []*Page) {
 	}
 }
 
-// link replaces the targets of links in a page that lead to pages and images of the set,
-// and reports broken ones.
-func (r *reader) link(p *Page) {
+// slot is the target of a link in the text of a page.
+type slot struct {
+	// at and end delimit the target in the text.
+	at, end int
+	target  string
+	// text is that of the link, if it is known, and image is true for an image.
+	text  string
+	image bool
+	line  int // in the file, 0 if that is unknown
+}
+
+// edit replaces a part of the text of a page.
+type edit struct {
+	at, end int
+	with    string
+}
+
+// prepareLinks finds the links of a page, and removes attributes from its text. It needs the
+// syntax tree, which is not kept.
+func (p *Page) prepareLinks() {
 	var out strings.Builder
-	out.Grow(len(p.Body) + len(p.Body)/16)
+	out.Grow(len(p.Body))
 	code := p.raw.code
 	sort.Slice(code, func(i, j int) bool {
 		return code[i].start < code[j].start
 	})
-	rewritten := make([]Section, len(p.Sections))
-	for i, s := range p.Sections {
-		rewritten[i] = s
-		rewritten[i].Start = out.Len()
+	for i := range p.Sections {
+		s := &p.Sections[i]
 		var section strings.Builder
-		r.linkText(&section, p, s.Start, s.End)
-		out.WriteString(squeezed(section.String()))
-		rewritten[i].End = out.Len()
+		first := len(p.slots)
+		p.prepareText(&section, s.Start, s.End)
+		start := out.Len()
+		dropped := 0
+		next := first
+		out.WriteString(squeezed(section.String(), func(at, size int) {
+			for ; next < len(p.slots) && p.slots[next].at < at; next++ {
+				p.slots[next].at -= dropped
+				p.slots[next].end -= dropped
+			}
+			dropped += size
+		}))
+		for ; next < len(p.slots); next++ {
+			p.slots[next].at -= dropped
+			p.slots[next].end -= dropped
+		}
+		for j := first; j < len(p.slots); j++ {
+			p.slots[j].at += start
+			p.slots[j].end += start
+		}
+		s.Start = start
+		s.End = out.Len()
 	}
-	if len(p.Sections) > 0 {
-		p.Body = out.String()
-		p.Sections = rewritten
+	p.Body = out.String()
+	p.raw = nil
+	p.extra = nil
+}
+
+// link determines what the links of a page lead to, and reports broken ones.
+func (r *reader) link(p *Page) {
+	for i := range p.slots {
+		s := &p.slots[i]
+		if with, ok := r.target(p, s); ok {
+			p.edits = append(p.edits, edit{s.at, s.end, with})
+		}
 	}
+	p.slots = nil
+}
+
+// applyLinks replaces the targets of the links in the text of a page.
+func (p *Page) applyLinks() {
+	if len(p.edits) == 0 {
+		return
+	}
+	var out strings.Builder
+	out.Grow(len(p.Body) + len(p.Body)/16)
+	done := 0
+	section := 0
+	// Sections that begin before an edit, or end at it, are not moved by it.
+	move := func(before int) {
+		for ; section < 2*len(p.Sections); section++ {
+			at := &p.Sections[section/2].Start
+			if section%2 == 1 {
+				at = &p.Sections[section/2].End
+			}
+			if *at > before {
+				return
+			}
+			*at += out.Len() - done
+		}
+	}
+	for _, e := range p.edits {
+		if e.at < done {
+			continue // in another target
+		}
+		move(e.at)
+		out.WriteString(p.Body[done:e.at])
+		out.WriteString(e.with)
+		done = e.end
+	}
+	move(len(p.Body))
+	out.WriteString(p.Body[done:])
+	p.Body = out.String()
+	p.edits = nil
 }
 
 // squeezed collapses several empty lines, which remain where something was removed, into
-// one. Fenced code stays unchanged.
-func squeezed(text string) string {
+// one. Fenced code stays unchanged. dropped is called with each piece that is removed.
+func squeezed(text string, dropped func(at, size int)) string {
 	if !strings.Contains(text, "\n\n\n") {
 		return text
 	}
@@ -112,14 +193,17 @@ func squeezed(text string) string {
 		}
 		if empty < 2 {
 			b.WriteString(text[at:next])
+		} else {
+			dropped(at, next-at)
 		}
 		at = next
 	}
 	return b.String()
 }
 
-// linkText writes Body[start:end] with its links replaced, and without attributes.
-func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
+// prepareText writes Body[start:end] without attributes, and appends its links to slots, with
+// their positions in out.
+func (p *Page) prepareText(out *strings.Builder, start, end int) {
 	body := p.Body
 	var open []bracket
 	line := bracketLine{
@@ -128,14 +212,16 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 		at:   start,
 	}
 	done := start
-	replace := func(from, to int, l link) {
-		target, ok := r.target(p, body[from:to], from, l)
-		if !ok {
-			return
-		}
-		out.WriteString(body[done:from])
-		out.WriteString(target)
-		done = to
+	note := func(from, to int, text string, image bool) {
+		at := out.Len() + from - done
+		p.slots = append(p.slots, slot{
+			at:     at,
+			end:    at + to - from,
+			target: strings.Clone(body[from:to]),
+			text:   strings.Clone(text),
+			image:  image,
+			line:   p.lineOf(from),
+		})
 	}
 	for i := start; i < end; i++ {
 		switch body[i] {
@@ -150,13 +236,15 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 			case '[':
 				open = append(open, bracket{i + 1, i > start && body[i-1] == '!'})
 			case ']':
-				var l link
+				text := ""
+				image := false
 				if last := len(open) - 1; last >= 0 {
-					l = link{text: body[open[last].at:i], image: open[last].image}
+					text = body[open[last].at:i]
+					image = open[last].image
 					open = open[:last]
 				}
 				if from, to := destination(body[:end], i, &line); to > from {
-					replace(from, to, l)
+					note(from, to, text, image)
 					i = to - 1
 				}
 			case '{':
@@ -168,7 +256,7 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 			case '<':
 				m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)])
 				if m != nil {
-					replace(i+m[4], i+m[5], link{image: body[i+m[2]:i+m[3]] == "src"})
+					note(i+m[4], i+m[5], "", body[i+m[2]:i+m[3]] == "src")
 				}
 			}
 		case '\n':
@@ -182,13 +270,6 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 // image.
 type bracket struct {
 	at    int
-	image bool
-}
-
-// link is what surrounds the target of a link: its text, if that is known, and whether the
-// target is an image.
-type link struct {
-	text  string
 	image bool
 }
 
@@ -299,25 +380,25 @@ func destination(body string, i int, line *bracketLine) (from, to int) {
 
 // target returns the replacement for the target of a link, and whether to replace it at
 // all.
-func (r *reader) target(p *Page, target string, at int, l link) (string, bool) {
-	if isExternal(target) {
+func (r *reader) target(p *Page, s *slot) (string, bool) {
+	if isExternal(s.target) {
 		return "", false
 	}
 	if p.front.fetched != nil {
-		return r.fetchedTarget(p, target, at, l)
+		return r.fetchedTarget(p, s)
 	}
-	return r.localTarget(p, target, at, l)
+	return r.localTarget(p, s)
 }
 
 // fetchedTarget is target for a page that was fetched: what is not among the pages has its
 // whole address.
-func (r *reader) fetchedTarget(p *Page, target string, at int, l link) (string, bool) {
-	if !l.image && !isImage(target) {
-		if local, ok := r.localTarget(p, target, at, l); ok || strings.HasPrefix(target, "#") {
+func (r *reader) fetchedTarget(p *Page, s *slot) (string, bool) {
+	if !s.image && !isImage(s.target) {
+		if local, ok := r.localTarget(p, s); ok || strings.HasPrefix(s.target, "#") {
 			return local, ok
 		}
 	}
-	if whole, err := p.front.fetched.Parse(target); err == nil {
+	if whole, err := p.front.fetched.Parse(s.target); err == nil {
 		return linkTarget(whole.String()), true
 	}
 	return "", false
@@ -329,28 +410,28 @@ func linkTarget(address string) string {
 }
 
 // localTarget is target for a link to a page or picture of the set.
-func (r *reader) localTarget(p *Page, target string, at int, l link) (string, bool) {
-	address, fragment, hasFragment := strings.Cut(target, "#")
+func (r *reader) localTarget(p *Page, s *slot) (string, bool) {
+	address, fragment, hasFragment := strings.Cut(s.target, "#")
 	address, _, _ = strings.Cut(address, "?")
 	if unescaped, err := url.PathUnescape(address); err == nil {
 		address = unescaped
 	}
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "@site/"), "pathname://")
-	if l.image || isImage(address) {
-		return r.imageTarget(p, address, at)
+	if s.image || isImage(address) {
+		return r.imageTarget(p, address, s.line)
 	}
 	to := p
 	if address != "" {
 		if to = r.resolve(p, address); to == nil {
-			r.broken(p, address, at)
+			r.broken(p, address, s.line)
 			return "", false
 		}
 		if to != p {
-			to.addAnchor(l.text)
+			to.addAnchor(s.text)
 		}
 	}
 	if hasFragment && fragment != "" {
-		fragment = r.anchor(p, to, fragment, at)
+		fragment = r.anchor(p, to, fragment, s.line)
 	}
 	result := to.URI()
 	if address == "" {
@@ -359,7 +440,7 @@ func (r *reader) localTarget(p *Page, target string, at int, l link) (string, bo
 	if fragment != "" {
 		result += "#" + fragment
 	}
-	return result, result != target && result != ""
+	return result, result != s.target && result != ""
 }
 
 // schemes matches the start of an external address.
@@ -439,14 +520,14 @@ func (r *reader) at(address string) *Page {
 	return nil
 }
 
-// warn reports a problem at an offset in the body of a page.
-func (r *reader) warn(rule check.Rule, p *Page, at int, hint, format string, args ...any) {
-	r.set.Report.Add(finding(rule, r.place(p.File), p.lineOf(at), hint, format, args...))
+// warn reports a problem on a line of a page.
+func (r *reader) warn(rule check.Rule, p *Page, line int, hint, format string, args ...any) {
+	r.set.Report.Add(finding(rule, r.place(p.File), line, hint, format, args...))
 }
 
 // broken reports a broken link. Addresses from the root of a web site may
 // lead to other content than documents.
-func (r *reader) broken(p *Page, address string, at int) {
+func (r *reader) broken(p *Page, address string, line int) {
 	_, ok := r.files[path.Join(path.Dir(p.File), address)]
 	if ok {
 		return // a file that is not a page
@@ -458,7 +539,7 @@ func (r *reader) broken(p *Page, address string, at int) {
 		return // only the web server knows what is there
 	}
 	if outside(p, address) {
-		r.warn(ruleBrokenLink.As(check.Note), p, at, "",
+		r.warn(ruleBrokenLink.As(check.Note), p, line, "",
 			"the link to %s points outside the folder", address)
 		return
 	}
@@ -470,7 +551,7 @@ func (r *reader) broken(p *Page, address string, at int) {
 	if near := r.nearestPage(address); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	r.warn(ruleBrokenLink.As(severity), p, at, hint,
+	r.warn(ruleBrokenLink.As(severity), p, line, hint,
 		"the link to %s matches no page in the folder", address)
 }
 
@@ -500,7 +581,7 @@ func (r *reader) nearestPage(address string) string {
 
 // anchor returns the slug that a fragment refers to, and reports a fragment that matches
 // no heading.
-func (r *reader) anchor(p, to *Page, fragment string, at int) string {
+func (r *reader) anchor(p, to *Page, fragment string, line int) string {
 	if unescaped, err := url.PathUnescape(fragment); err == nil {
 		fragment = unescaped
 	}
@@ -523,7 +604,7 @@ func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 	if to == p {
 		name = "the page"
 	}
-	r.warn(ruleBrokenAnchor, p, at, nearSlug(to, fragment),
+	r.warn(ruleBrokenAnchor, p, line, nearSlug(to, fragment),
 		"%s has no heading #%s", name, fragment)
 	return fragment
 }
@@ -551,7 +632,7 @@ func imageType(name string) string {
 func isImage(name string) bool { return imageType(name) != "" }
 
 // imageTarget is target for an image.
-func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
+func (r *reader) imageTarget(p *Page, address string, line int) (string, bool) {
 	bare := strings.TrimPrefix(path.Clean("/"+address), "/")
 	tries := []string{path.Join(path.Dir(p.File), address)}
 	if strings.HasPrefix(address, "/") {
@@ -566,7 +647,7 @@ func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 	})
 	if i < 0 {
 		if !strings.HasPrefix(address, "/") && isImage(address) {
-			r.warn(ruleBrokenLink, p, at, "", "the image does not exist: %s",
+			r.warn(ruleBrokenLink, p, line, "", "the image does not exist: %s",
 				address)
 		}
 		return "", false

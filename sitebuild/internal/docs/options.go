@@ -38,13 +38,17 @@ type Options struct {
 	// MaxImageBytes is the largest image that becomes a resource. A negative value omits all
 	// images. Default: 256 KiB.
 	MaxImageBytes int64
-	// MaxFileBytes is the largest document; larger ones are skipped with a finding. Default:
-	// 4 MiB.
+	// MaxFileBytes is the largest document; larger ones are skipped with a finding. A notebook
+	// or a Word document, most of which is pictures, may be 16 times as large. Default: 4 MiB.
 	MaxFileBytes int64
 	// MaxPages bounds the number of documents; more are an error in a folder, and left out with
 	// a finding in an llms.txt and on a website. Default: 100,000 for a folder, 1,000 for the
 	// others.
 	MaxPages int
+	// CacheDir is the folder in which the parsed pages of a folder of documents are kept for the
+	// next build. It is created and marked if it does not exist; one with other contents is not
+	// used. The site is the same, byte for byte, with and without a cache. Default: none.
+	CacheDir string `json:"-"`
 	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 256
 	// MiB for a website, 64 MiB for an llms.txt.
 	MaxTotalBytes int64

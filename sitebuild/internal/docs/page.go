@@ -15,7 +15,10 @@ import (
 // newPage parses the text of a document as a page, without resolving its links. The page
 // is nil if it is hidden and Drafts is not set.
 func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
-	if r.system == renderedSystem {
+	switch {
+	case isConverted(file):
+		return r.newConvertedPage(file, source)
+	case r.system == renderedSystem:
 		return r.newRenderedPage(file, source)
 	}
 	var found []check.Finding
@@ -48,6 +51,7 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	body, included := r.include(file, body, lines)
 	found = append(found, included.found...)
 	p.extra = included.extra
+	p.includes = included.used
 	mdx := path.Ext(file) == ".mdx"
 	c := cleaner{
 		jsx:       mdx || r.system == "docusaurus" || r.system == "vitepress",
@@ -57,6 +61,7 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	p.raw = r.markdown.parse(p.Body, mdx)
 	found = append(found, r.cut(p)...)
 	p.describe()
+	p.prepareLinks()
 	return p, found
 }
 
@@ -188,7 +193,7 @@ func (p *Page) describe() {
 	}
 	p.Description = undecorated(strings.Join(strings.Fields(f.description), " "))
 	if p.Description == "" {
-		p.Description = shorten(p.raw.first, maxDescription)
+		p.Description = opening(p.raw.first, maxDescription)
 	}
 	p.Title = strings.Clone(p.Title)
 	p.Description = strings.Clone(p.Description)
@@ -216,6 +221,49 @@ func titleOf(file string) string {
 	}
 	_, n := utf8.DecodeRuneInString(name)
 	return strings.ToUpper(name[:n]) + name[n:]
+}
+
+// minOpening is the length in bytes from which whole sentences are better than a cut one.
+const minOpening = 40
+
+// opening returns the beginning of a paragraph: whole sentences, if they are long enough. A
+// last sentence that only introduces what follows, such as "It takes these options:", is left
+// out after others, and otherwise ends in a full stop.
+func opening(text string, limit int) string {
+	if strings.HasSuffix(text, ":") {
+		if end := sentenceEnd(text); end >= minOpening {
+			text = text[:end]
+		} else if last := text[strings.LastIndexByte(text, ' ')+1:]; len(last) > len("the:") && last != "with:" {
+			text = strings.TrimSuffix(text, ":") + "."
+		}
+	}
+	if len(text) <= limit {
+		return text
+	}
+	if end := sentenceEnd(clip(text, limit)); end >= minOpening {
+		return text[:end]
+	}
+	return shorten(text, limit)
+}
+
+// abbreviations end in a full stop that is not the end of a sentence.
+var abbreviations = []string{
+	"e.g", "i.e", "etc", "vs", "cf", "approx", "incl", "resp", "no", "fig", "a.k.a", "Dr", "Mr", "St",
+}
+
+// sentenceEnd returns the end of the last sentence that is followed by another one in text,
+// or 0.
+func sentenceEnd(text string) int {
+	for i := len(text) - 1; i > 1; i-- {
+		if text[i] != ' ' || strings.IndexByte(".!?", text[i-1]) < 0 {
+			continue
+		}
+		word := text[strings.LastIndexByte(text[:i-1], ' ')+1 : i-1]
+		if len(word) > 1 && !slices.Contains(abbreviations, strings.TrimLeft(word, "(")) {
+			return i
+		}
+	}
+	return 0
 }
 
 // shorten cuts text at a word boundary.

@@ -11,11 +11,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/search"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
 )
 
 // reader reads a folder of documents.
@@ -34,6 +37,7 @@ type reader struct {
 	routes   map[string]*Page
 	names    map[string][]*Page // by file name; built when the first link is broken
 	images   map[string]*Image  // nil for one that is not stored
+	cache    *cache
 	imageSum int64
 }
 
@@ -46,23 +50,38 @@ func Read(ctx context.Context, fsys fs.FS, prefix string, opts *Options) (*Set, 
 // read is Read with the configuration from navigation files next to the folder.
 func read(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts *Options) (*Set, error) {
 	r := newReader(fsys, prefix, opts.withDefaults(folderPages, folderBytes))
-	r.config = beside
-	written, rendered, err := r.walk(ctx)
+	documents, err := r.find(ctx, beside)
 	if err != nil {
 		return nil, err
 	}
-	documents := r.chooseForm(written, rendered)
+	r.cache = r.openCache()
+	r.set.cache = r.cache
+	pages, err := r.pages(ctx, documents)
+	if err != nil {
+		return nil, err
+	}
+	if r.cache.flush() != nil { // the disk may be full
+		without := *opts
+		without.CacheDir = ""
+		return read(ctx, fsys, prefix, beside, &without)
+	}
+	return r.finish(ctx, pages)
+}
+
+// find lists the documents, and reads the configuration unless that is given.
+func (r *reader) find(ctx context.Context, given *config) ([]document, error) {
+	r.config = given
+	found, err := r.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	documents := r.chooseForm(found)
 	if r.config == nil {
 		r.config = findConfig(r.fsys, r.files, "")
 	}
 	r.system = r.config.system
 	r.set.System = r.system
-	documents = r.choose(documents)
-	pages, err := r.pages(ctx, documents)
-	if err != nil {
-		return nil, err
-	}
-	return r.finish(ctx, pages)
+	return r.choose(documents), nil
 }
 
 // newReader returns a reader without documents. prefix precedes the names of files in
@@ -91,14 +110,17 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 			return nil, err
 		}
 		r.link(p)
-		p.raw = nil
-		p.extra = nil
+	}
+	for _, p := range r.set.Pages {
+		p.slugs = nil
+		if p.entry == nil {
+			p.applyLinks()
+		}
 	}
 	slices.SortFunc(r.set.Images, func(a, b *Image) int {
 		return strings.Compare(a.ID, b.ID)
 	})
-	r.set.identify(r.config, r.opts)
-	return r.set, nil
+	return r.set, r.set.identify(r.config, r.opts)
 }
 
 // document is a file to read.
@@ -106,6 +128,32 @@ type document struct {
 	// file is the path of a document, and size its bytes.
 	file string
 	size int64
+}
+
+// found are the documents of a folder by their form: Markdown, HTML, or one that is
+// converted. If one file was asked for, it is read whatever it is called.
+type found struct {
+	written, rendered, converted form
+	one                          bool
+}
+
+// form are documents of one form, and the sum of their bytes.
+type form struct {
+	documents []document
+	size      int64
+}
+
+// formOf returns the form of a file, or nil if it is not a document.
+func (f *found) formOf(name string) *form {
+	switch {
+	case isDocument(name):
+		return &f.written
+	case isConverted(name):
+		return &f.converted
+	case isRendered(name) && (f.one || !repeats(name)):
+		return &f.rendered
+	}
+	return nil
 }
 
 // isDocument reports whether a file is Markdown.
@@ -120,11 +168,12 @@ func isDocument(name string) bool {
 // maxEntries bounds how many files are visited.
 const maxEntries = 2_000_000
 
-// walk lists the documents in Markdown and the rendered pages, and records all files.
-func (r *reader) walk(ctx context.Context) (written, rendered []document, err error) {
-	var total [2]int64 // bytes of both
+// walk lists the documents and records all files.
+func (r *reader) walk(ctx context.Context) (*found, error) {
+	_, one := r.fsys.(*oneFile)
+	all := &found{one: one}
 	entries := 0
-	err = fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -145,31 +194,26 @@ func (r *reader) walk(ctx context.Context) (written, rendered []document, err er
 			return nil // deleted in the meantime, or a link, which is not followed
 		}
 		r.files[name] = info
-		list := &written
-		sum := &total[0]
-		switch {
-		case isRendered(name) && !repeats(name):
-			list = &rendered
-			sum = &total[1]
-		case !isDocument(name):
+		kind := all.formOf(name)
+		if kind == nil {
 			return nil
 		}
-		if info.Size() > r.opts.MaxFileBytes {
+		if limit := r.limitOf(name); info.Size() > limit {
 			r.set.Report.Add(finding(ruleTooLarge, r.place(name), 0, "split it",
-				"the document is skipped: it has %d bytes, more than %d", info.Size(), r.opts.MaxFileBytes))
+				"the document is skipped: it has %d bytes, more than %d", info.Size(), limit))
 			return nil
 		}
-		*sum += info.Size()
-		*list = append(*list, document{name, info.Size()})
+		kind.size += info.Size()
+		kind.documents = append(kind.documents, document{name, info.Size()})
 		switch {
-		case len(*list) > r.opts.MaxPages:
+		case len(kind.documents) > r.opts.MaxPages:
 			return fmt.Errorf("more than %d documents", r.opts.MaxPages)
-		case *sum > r.opts.MaxTotalBytes:
+		case kind.size > r.opts.MaxTotalBytes:
 			return fmt.Errorf("the documents have more than %d bytes", r.opts.MaxTotalBytes)
 		}
 		return nil
 	})
-	return written, rendered, err
+	return all, err
 }
 
 // leftOut reports whether a folder contains no documents by the author. That of VitePress
@@ -180,7 +224,8 @@ func leftOut(name string) bool {
 }
 
 // choose keeps the documents below the folder that the configuration names, and omits
-// those that are only included in others.
+// those that are only included in others. Beside the pages of a generator, Word documents
+// are downloads.
 func (r *reader) choose(documents []document) []document {
 	if r.system == renderedSystem {
 		return documents
@@ -190,7 +235,8 @@ func (r *reader) choose(documents []document) []document {
 		inside := r.config.root == "" || strings.HasPrefix(d.file, r.config.root+"/")
 		partial := strings.HasPrefix(base, "_") && !strings.HasPrefix(base, "_index.")
 		partial = partial || r.system == "docusaurus" && strings.Contains("/"+d.file, "/_")
-		return !inside || partial || strings.HasPrefix(d.file, ".vitepress/") ||
+		download := r.system != "" && isConverted(d.file) && !convert.IsNotebook(d.file)
+		return !inside || partial || download || strings.HasPrefix(d.file, ".vitepress/") ||
 			strings.Contains(d.file, "/.vitepress/") ||
 			r.system == "mdbook" && base == "SUMMARY.md"
 	})
@@ -203,16 +249,28 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 	errs := make([]error, len(documents))
 	var work sync.WaitGroup
 	next := make(chan int)
+	var done atomic.Int64
 	for range max(1, min(runtime.GOMAXPROCS(0), len(documents))) {
 		work.Go(func() {
 			for i := range next {
 				errs[i] = barrier.Run("read "+r.place(documents[i].file), func() error {
-					source, err := r.text(documents[i].file)
-					if err == nil {
-						pages[i], findings[i] = r.newPage(documents[i].file, source)
+					file := documents[i].file
+					source, err := r.text(file)
+					if err != nil {
+						return err
 					}
-					return err
+					pages[i] = r.cache.page(file, source, func() (*Page, bool) {
+						p, found := r.newPage(file, source)
+						findings[i] = found
+						return p, p != nil && len(found) == 0 && !p.includes
+					})
+					return nil
 				})
+				sitewriter.Progress{
+					Stage: "documents",
+					Done:  int(done.Add(1)),
+					Total: len(documents),
+				}.Report(ctx)
 			}
 		})
 	}
@@ -240,16 +298,16 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 	return kept, nil
 }
 
-// text returns the content of a file, of at most MaxFileBytes.
+// text returns the content of a file, of at most the bytes that limitOf allows.
 func (r *reader) text(file string) (string, error) {
 	f, err := r.fsys.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	data, err := fsutil.ReadLimited(f, r.opts.MaxFileBytes)
+	data, err := fsutil.ReadLimited(f, r.limitOf(file))
 	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
-		err = fmt.Errorf("%s: more than %d bytes", r.place(file), r.opts.MaxFileBytes)
+		err = fmt.Errorf("%s: more than %d bytes", r.place(file), r.limitOf(file))
 	}
 	return string(data), err
 }
@@ -299,7 +357,7 @@ func namesAnyPage(title string) bool {
 }
 
 // identify sets the title and the language of the set.
-func (s *Set) identify(c *config, o *Options) {
+func (s *Set) identify(c *config, o *Options) error {
 	s.named = c.title
 	s.published = c.published
 	s.Title = cmp.Or(o.Title, c.title)
@@ -310,7 +368,7 @@ func (s *Set) identify(c *config, o *Options) {
 	s.Description = c.description
 	s.Language = cmp.Or(o.Language, c.language)
 	if s.Language != "" {
-		return
+		return nil
 	}
 	counts := make(map[string]int)
 	var sample strings.Builder
@@ -318,9 +376,16 @@ func (s *Set) identify(c *config, o *Options) {
 		if p.front.lang != "" {
 			counts[p.front.lang]++
 		}
-		for _, section := range p.Sections {
+		if sample.Len() >= 200_000 {
+			continue
+		}
+		texts, err := p.texts()
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
 			if sample.Len() < 200_000 {
-				sample.WriteString(section.Text)
+				sample.WriteString(text)
 				sample.WriteByte('\n')
 			}
 		}
@@ -328,8 +393,9 @@ func (s *Set) identify(c *config, o *Options) {
 	for lang, n := range counts {
 		if n*2 > len(s.Pages) {
 			s.Language = lang
-			return
+			return nil
 		}
 	}
 	s.Language = search.Detect(sample.String())
+	return nil
 }

@@ -3,10 +3,12 @@ package docs
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
 )
 
@@ -52,16 +54,37 @@ func repeats(file string) bool {
 	return false
 }
 
-// chooseForm returns the documents of a folder: those written in Markdown, or the pages of
-// a folder that was rendered. A rendered folder has an index.html and at most a few Markdown
-// files between its pages, such as a license.
-func (r *reader) chooseForm(written, rendered []document) []document {
+// chooseForm returns the documents of a folder: those in Markdown and those that are
+// converted, or the pages of a folder that was rendered. A rendered folder has an index.html
+// and at most a few Markdown files between its pages, such as a license; notebooks and Word
+// documents there are downloads.
+func (r *reader) chooseForm(all *found) []document {
+	written, rendered := r.withoutTwins(all.written.documents), all.rendered.documents
+	sources := len(written) + len(all.converted.documents)
 	_, atTop := r.files["index.html"]
-	if len(rendered) == 0 || len(written) > 0 && !(atTop && len(rendered) > 3*len(written)) {
-		return written
+	if len(rendered) == 0 || sources > 0 && !(atTop && len(rendered) > 3*len(written)) {
+		return slices.Concat(written, all.converted.documents)
 	}
 	r.config = &config{system: renderedSystem}
 	return rendered
+}
+
+// withoutTwins removes the Markdown that Slipway has published next to rendered pages: a page's
+// address with ".md" appended. Other Markdown there is what the pages were rendered from.
+func (r *reader) withoutTwins(documents []document) []document {
+	return slices.DeleteFunc(slices.Clone(documents), func(d document) bool {
+		page, found := strings.CutSuffix(d.file, ".md")
+		if !found {
+			return false
+		}
+		for _, name := range []string{page, page + ".html", page + "/index.html"} {
+			if _, ok := r.files[name]; ok {
+				text, err := r.text(d.file)
+				return err == nil && strings.HasSuffix(text, sitewriter.TwinMark)
+			}
+		}
+		return false
+	})
 }
 
 // newRenderedPage reads an HTML page, without resolving its links. The page is nil if it has
@@ -105,6 +128,7 @@ func (r *reader) newRenderedPage(file, source string) (*Page, []check.Finding) {
 	}
 	found = append(found, r.cut(p)...)
 	p.describe()
+	p.prepareLinks()
 	return p, found
 }
 

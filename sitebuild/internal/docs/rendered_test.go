@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
 )
@@ -135,6 +136,25 @@ func TestRenderedAddresses(t *testing.T) {
 			if got[path] != address {
 				t.Errorf("with the base %q, %s is published at %q, want %q", base, path, got[path], address)
 			}
+		}
+	}
+}
+
+// TestMarkdownBesidePages: Markdown next to the pages rendered from it is preferred to them, but
+// not the copies of pages that Slipway publishes.
+func TestMarkdownBesidePages(t *testing.T) {
+	for mark, want := range map[string]string{"": "", sitewriter.TwinMark: "html"} {
+		files := fstest.MapFS{}
+		for _, name := range []string{"index", "a", "b"} {
+			files[name+".html"] = &fstest.MapFile{Data: []byte("<title>x</title><main><h1>Page</h1><p>Text.</p></main>")}
+			files[name+".md"] = &fstest.MapFile{Data: []byte("# Page\n\nText.\n" + mark)}
+		}
+		set, err := docs.Read(t.Context(), files, "public", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.System != want || len(set.Pages) != 3 {
+			t.Errorf("with the mark %q: %d pages of the system %q, want 3 of %q", mark, len(set.Pages), set.System, want)
 		}
 	}
 }

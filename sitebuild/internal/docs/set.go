@@ -2,6 +2,7 @@ package docs
 
 import (
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/pagecache"
 )
 
 // Set is a collection of documents that have been read. It must not be modified.
@@ -27,6 +28,7 @@ type Set struct {
 	// location.
 	named, place string
 	published    published
+	cache        *cache
 }
 
 // Page is one document.
@@ -41,7 +43,7 @@ type Page struct {
 	// File is the file it was read from, with slashes.
 	File string
 	// Body is the Markdown without front matter and JSX, with links to pages as docs://
-	// URIs.
+	// URIs. It is empty if the texts are in a cache, see Options.CacheDir.
 	Body string
 	// Sections are the parts of Body, cut before each heading. The text before the first
 	// heading is a section without a slug.
@@ -53,12 +55,20 @@ type Page struct {
 	// Unsearched excludes the page from search.
 	Unsearched bool
 
-	// front is kept until the navigation is known, and raw until links are resolved.
+	// front is kept until the navigation is known, and raw until the page is complete.
 	front *frontMatter
 	lines int             // number of lines of File before Body
 	extra []int           // included lines before each line of Body
 	slugs map[string]bool // of the sections, and other anchors
 	raw   *parsed
+	slots []slot // until links are resolved
+	edits []edit // of the links, until they are applied
+	// entry has the texts of a page in the cache: Body and the Text of sections are empty then,
+	// and edits are kept. key is that of the entry.
+	entry *pagecache.Entry
+	key   pagecache.Key
+	// includes is true if the page depends on other files.
+	includes bool
 }
 
 // Section is a part of a page.

@@ -36,11 +36,7 @@ const pagesPerList = 100
 // Site builds a site from the documents. The set must not be modified while the site is
 // in use. The set's findings become those of the site.
 func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error) {
-	m := &maker{
-		set:  s,
-		opts: opts.withDefaults(folderPages, folderBytes),
-		nav:  newNavTree(s.Nav),
-	}
+	m := newMaker(s, opts)
 	if m.opts.TermFiles > 0 {
 		// The results for words are found in the index itself, which is kept for that.
 		b, err := m.index(ctx, m.files.Write)
@@ -49,22 +45,37 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 		}
 		m.words = fileWords(b, m.opts.TermFiles)
 	}
-	site := &sitewriter.Site{
+	site := m.definitions()
+	site.Answers = func(yield func(*sitewriter.Answer, error) bool) {
+		m.answers(ctx, yield)
+	}
+	site.Findings = slices.Concat(s.Report.Findings(), m.checkPins())
+	return site, nil
+}
+
+// newMaker returns what builds the site of s.
+func newMaker(s *Set, opts *Options) *maker {
+	return &maker{
+		set:  s,
+		opts: opts.withDefaults(folderPages, folderBytes),
+		nav:  newNavTree(s.Nav),
+	}
+}
+
+// definitions returns the site without its answers. The set may come from a survey, so only
+// what its pages are called, and the top page, may matter here.
+func (m *maker) definitions() *sitewriter.Site {
+	return &sitewriter.Site{
 		Server: mcp.Implementation{
 			Name:        m.name(),
-			Title:       s.Title,
+			Title:       m.set.Title,
 			Version:     m.opts.Version,
-			Description: s.Description,
+			Description: m.set.Description,
 		},
 		Instructions: cmp.Or(m.opts.Instructions, m.instructions()),
 		Tools:        m.tools(),
 		Resources:    m.resources,
-		Answers: func(yield func(*sitewriter.Answer, error) bool) {
-			m.answers(ctx, yield)
-		},
-		Findings: slices.Concat(s.Report.Findings(), m.checkPins()),
 	}
-	return site, nil
 }
 
 // checkPins reports pins of pages that do not exist.
@@ -125,9 +136,9 @@ func (m *maker) instructions() string {
 		then = "read one with get_page"
 		heading = ""
 	}
-	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and "+
+	return fmt.Sprintf("The documentation of %s. Find pages with search, or see what there is with get_nav and "+
 		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.",
-		m.title(), len(m.set.Pages), then, heading)
+		m.title(), then, heading)
 }
 
 const (
@@ -145,7 +156,7 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 		Language:    m.set.Language,
 		Hint:        hint,
 		RowsPerFile: 2, // one would be a file for each page, beside that of the resource
-		TermBytes:   8 << 10,
+		TermBytes:   4 << 10,
 		Synonyms:    m.opts.Search.Synonyms,
 	}
 	for _, p := range m.opts.Search.Pins {
@@ -159,28 +170,47 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 		if p.Unsearched {
 			continue
 		}
-		page := search.Page{
-			ID:       p.ID,
-			Title:    p.Title,
-			Keywords: p.Keywords,
-			Anchors:  p.Anchors,
-			Link:     m.link(p),
-		}
-		for _, s := range p.Sections {
-			page.Sections = append(page.Sections, search.Section{
-				Slug:    s.Slug,
-				Heading: s.Heading,
-				Text:    s.Text,
-			})
-		}
-		if err := b.Add(page); err != nil {
+		link := m.link(p)
+		a, rows, err := m.set.cache.analysis(b, p, m.set.Language+"\x00"+link, func() (*search.Page, error) {
+			return searchPage(p, link)
+		})
+		if err != nil {
 			return nil, err
 		}
+		if err := b.AddAnalysis(p.ID, a, rows); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.set.cache.commit(); err != nil {
+		return nil, err
 	}
 	if err := b.Close(); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// searchPage returns what is searched of a page.
+func searchPage(p *Page, link string) (*search.Page, error) {
+	texts, err := p.texts()
+	if err != nil {
+		return nil, err
+	}
+	page := &search.Page{
+		ID:       p.ID,
+		Title:    p.Title,
+		Keywords: p.Keywords,
+		Anchors:  p.Anchors,
+		Link:     link,
+	}
+	for i, s := range p.Sections {
+		page.Sections = append(page.Sections, search.Section{
+			Slug:    s.Slug,
+			Heading: s.Heading,
+			Text:    texts[i],
+		})
+	}
+	return page, nil
 }
 
 // fileWords returns the words whose search results are stored as files: those that encode
@@ -230,8 +260,8 @@ func (m *maker) tools() []mcp.Tool {
 		OpenWorldHint:   &no,
 	}
 	page := property("path", "string",
-		"The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
-	part := property("part", "integer", "Of a long text, which part; the answer says how many there are.", fromOne)
+		"The path of the page, such as guide/install, as search, get_nav and list_pages return it.", notEmpty)
+	part := property("part", "integer", "Which part of a long text; the answer says how many there are.", fromOne)
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{
 		"index":    search.Dir,
 		"argument": "query",
@@ -249,8 +279,8 @@ func (m *maker) tools() []mcp.Tool {
 			Annotations: hints,
 			Meta:        meta,
 			Description: "Search the documentation of " + title +
-				" for pages and the sections that fit best. Use a few words that the page itself would use, such as " +
-				"\"rate limit header\"; there are no operators. The best page comes first.",
+				". Returns the best pages, each with its most relevant section. Use a few words that the page is likely " +
+				"to contain, such as \"rate limit header\". There are no search operators.",
 			InputSchema: sitewriter.SearchSchema("The words to look for.",
 				"Search only the page with this path and those below it, such as reference/configuration."),
 		},
@@ -268,11 +298,11 @@ func (m *maker) tools() []mcp.Tool {
 			Annotations: hints,
 			Meta:        paths,
 			Description: "Read one section of a page of the documentation of " + title +
-				", with the sections below it, as Markdown.",
+				", including its subsections, as Markdown.",
 			InputSchema: schema([]string{"path", "heading"}, page,
 				property("heading", "string",
-					"The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as "+
-						"search names it.",
+					"The heading's id, as search results show it: lower case, with \"-\" for spaces and without "+
+						"punctuation, such as changing-them.",
 					notEmpty),
 				part),
 		},
@@ -280,9 +310,9 @@ func (m *maker) tools() []mcp.Tool {
 			Name:        toolNav,
 			Title:       "Show the table of contents",
 			Annotations: hints,
-			Description: "Show how the documentation of " + title +
-				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be " +
-				"asked for by their name.",
+			Description: "Show the table of contents of the documentation of " + title +
+				": titles and paths of pages, nested. If there are many pages, some groups are only named; pass the name " +
+				"of one to see its pages.",
 			InputSchema: schema(nil,
 				property("group", "string",
 					"Show only this group, as the table of contents names it. Default: the top.", notEmpty)),
@@ -292,8 +322,8 @@ func (m *maker) tools() []mcp.Tool {
 			Title:       "List all pages",
 			Annotations: hints,
 			Description: "List the pages of the documentation of " + title +
-				" with their titles and what they are about, 100 at a time.",
-			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne)),
+				" with their titles and descriptions, 100 at a time.",
+			InputSchema: schema(nil, property("page", "integer", "Which 100 pages: 1 is the first 100.", fromOne)),
 		},
 	}
 	if m.opts.NoSections {
@@ -390,10 +420,16 @@ func (p *Page) titled() string {
 // pageAnswers yields the answers of get_page and get_section, and the resources.
 func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
 	for _, p := range m.set.Pages {
+		p, err := p.withBody()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		text := p.titled()
 		a := sitewriter.TextResource(p.URI(), "text/markdown", m.linked(p, text))
 		a.Title = p.Title
 		a.From = p.File
+		a.Twin = m.twin(p, text)
 		if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
 			return
 		}
@@ -417,6 +453,21 @@ func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
 		}, nil) {
 			return
 		}
+	}
+}
+
+// twin returns the Markdown to publish next to a page, whose text is given.
+func (m *maker) twin(p *Page, text string) *sitewriter.Twin {
+	address := m.link(p)
+	if address == "" {
+		address = "/" + m.set.route(p) + m.set.published.ending
+		if p.ID == homeID {
+			address = "/"
+		}
+	}
+	return &sitewriter.Twin{
+		Address: address,
+		Text:    func() string { return m.linked(p, m.absolute(text)) },
 	}
 }
 
@@ -550,7 +601,11 @@ var errStopped = errors.New("stopped")
 
 // others yields llms.txt, and llms-full.txt if the pages are small enough for it.
 func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
-	full := m.llmsFull()
+	full, err := m.llmsFull()
+	if err != nil {
+		yield(nil, err)
+		return
+	}
 	list := m.llms(full != nil)
 	if yield(&sitewriter.Answer{Path: "llms.txt", Data: list}, nil) && full != nil {
 		yield(&sitewriter.Answer{Path: llmsFullName, Data: full}, nil)

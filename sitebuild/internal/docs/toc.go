@@ -173,25 +173,29 @@ const (
 
 // llmsFull returns the Markdown of all pages in the order of the navigation, or nil if
 // that is longer than maxFull.
-func (m *maker) llmsFull() []byte {
+func (m *maker) llmsFull() ([]byte, error) {
 	size := 0
 	for _, p := range m.set.Pages {
-		size += len(p.Body)
+		size += p.size()
 	}
 	if size > maxFull {
-		return nil
+		return nil, nil
 	}
 	var b bytes.Buffer
 	for i, p := range m.set.Pages {
 		if i > 0 {
 			b.WriteString("\n---\n\n")
 		}
-		b.WriteString(m.linked(p, m.absolute(p.titled())))
+		whole, err := p.withBody()
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(m.linked(p, m.absolute(whole.titled())))
 		if b.Len() > maxFull {
-			return nil
+			return nil, nil
 		}
 	}
-	return b.Bytes()
+	return b.Bytes(), nil
 }
 
 // pagesOf appends the pages of an item and below that are not seen yet.

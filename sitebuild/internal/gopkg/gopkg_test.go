@@ -174,7 +174,7 @@ in Europe
 Declared in shop.go:8
 `, ""},
 		"find": {"find_symbols", `{"name":"Sell"}`,
-			"method Shop.Sell in example.org/shop\nfunc Sell in example.org/shop/store\n",
+			"method Shop.Sell in package example.org/shop\nfunc Sell in package example.org/shop/store\n",
 			`{"symbols":[{"importPath":"example.org/shop","symbol":"Shop.Sell","kind":"method"},` +
 				`{"importPath":"example.org/shop/store","symbol":"Sell","kind":"func"}]}`},
 	}

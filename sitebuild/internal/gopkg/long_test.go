@@ -38,7 +38,7 @@ func TestLongAnswers(t *testing.T) {
 	}{
 		{"list_packages", `{`, "page", "example.org/long/sub/p%d ", 900},
 		{"get_package", `{"import_path":"example.org/long"`, "part", "func Func%d(", 2000},
-		{"find_symbols", `{"name":"same"`, "page", "in example.org/long/sub/p%d\n", 900},
+		{"find_symbols", `{"name":"same"`, "page", "in package example.org/long/sub/p%d\n", 900},
 	}
 	for _, test := range tests {
 		var all strings.Builder

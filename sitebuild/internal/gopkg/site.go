@@ -43,8 +43,10 @@ const (
 		"parts":{"type":"integer"},"importPath":{"type":"string"},"name":{"type":"string"},
 		"doc":{"type":"string"},"symbols":{"type":"array","items":{"type":"object",
 		"properties":{"name":{"type":"string"},"kind":{"type":"string"},
-		"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name","kind",
-		"signature"]}}},"required":["importPath","name"]}`
+		"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name",
+		"signature"]}},"constants":{"type":"array","items":{"type":"string"},
+		"description":"Constants of which only the name is known"}},
+		"required":["importPath","name"]}`
 	symbolOutput = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},
 		"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"},
 		"declaration":{"type":"string"},"doc":{"type":"string"},"file":{"type":"string"},
@@ -157,7 +159,7 @@ func (b *book) answers() iter.Seq2[*sitewriter.Answer, error] {
 			text := p.describe()
 			head := value(packageHead{p.path, p.name, p.synopsis})
 			parts := sitewriter.Parts("get_package",
-				map[string]any{"import_path": p.path}, text, p.json(), head)
+				map[string]any{"import_path": p.path}, text, p.json(2*len(text)), head)
 			if !send(parts...) ||
 				!send(sitewriter.TextResource(p.uri(), "text/plain", text)) {
 				return
@@ -232,20 +234,40 @@ func (p *pkg) describe() string {
 
 type symbolHead struct {
 	Name      string `json:"name"`
-	Kind      kind   `json:"kind"`
+	Kind      kind   `json:"kind,omitempty"`
 	Signature string `json:"signature"`
 	Synopsis  string `json:"synopsis,omitempty"`
 }
 
-func (p *pkg) json() json.RawMessage {
+// smallContent is the size up to which structured content may be larger than a multiple of its
+// text: that of a few lines has more names of members than text.
+const smallContent = 1000
+
+// json returns the structured content of a package. If it were larger than most, symbols have
+// neither a kind, which their signatures begin with, nor a synopsis, which get_symbol tells, and
+// the names of constants without more are a list.
+func (p *pkg) json(most int) json.RawMessage {
 	out := struct {
 		ImportPath string       `json:"importPath"`
 		Name       string       `json:"name"`
 		Doc        string       `json:"doc,omitempty"`
 		Symbols    []symbolHead `json:"symbols"`
-	}{p.path, p.name, p.text, []symbolHead{}}
+		Constants  []string     `json:"constants,omitempty"`
+	}{p.path, p.name, p.text, []symbolHead{}, nil}
 	for _, s := range p.symbols {
 		out.Symbols = append(out.Symbols, symbolHead{s.name, s.kind, s.signature, s.synopsis()})
+	}
+	full := value(out)
+	if len(full) <= max(smallContent, most) {
+		return full
+	}
+	out.Symbols = []symbolHead{}
+	for _, s := range p.symbols {
+		if s.signature == "const "+s.name {
+			out.Constants = append(out.Constants, s.name)
+		} else {
+			out.Symbols = append(out.Symbols, symbolHead{Name: s.name, Signature: s.signature})
+		}
 	}
 	return value(out)
 }
@@ -365,7 +387,7 @@ func (b *book) finds() (answers []*sitewriter.Answer, names int) {
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		items := make([]sitewriter.PageItem, 0, len(places[name]))
 		for _, at := range places[name] {
-			text := fmt.Sprintf("%s %s in %s\n", at.Kind, at.Symbol, at.ImportPath)
+			text := fmt.Sprintf("%s %s in package %s\n", at.Kind, at.Symbol, at.ImportPath)
 			items = append(items, sitewriter.PageItem{
 				Text: text,
 				JSON: value(at),

@@ -39,6 +39,7 @@ func attack(i int) string {
 // hostileURI is the user interface that attacks the page around it.
 const hostileURI = "ui://hostile/page"
 
+// answer puts an attack into every field that a page may show, valid JSON-RPC throughout.
 func (h *hostile) answer(m *message, send func(object)) (any, object) {
 	switch m.Method {
 	case "initialize":
@@ -104,6 +105,8 @@ func (h *hostile) answer(m *message, send func(object)) (any, object) {
 	return nil, object{"code": -32601, "message": attack(0), "data": attack(1)}
 }
 
+// tools returns a tool for each attack, one with a hostile user interface, one that only
+// models see, and one with a name longer than any layout expects.
 func (h *hostile) tools() []object {
 	list := []object{}
 	for i := range attacks {
@@ -153,6 +156,8 @@ func (h *hostile) resources() []object {
 	return append(list, object{"uri": "javascript:window.owned=1", "name": h.word, "description": h.word})
 }
 
+// call sends the attacks as log messages and as methods that do not exist, then as content of
+// every kind.
 func (h *hostile) call(send func(object)) (any, object) {
 	for i := range attacks {
 		send(object{"jsonrpc": "2.0", "method": "notifications/message", "params": object{

@@ -12,12 +12,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -67,8 +69,9 @@ type message struct {
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
 
-	raw    []byte // the whole message
-	modern bool   // of 2026-07-28
+	raw    []byte          // the whole message
+	modern bool            // of 2026-07-28
+	done   <-chan struct{} // closed when the client of an HTTP request has gone
 }
 
 // asker is a service that asks the client. ask returns the result, or the error, of the answer.
@@ -87,7 +90,7 @@ func serveStdio(s service) {
 	var mu sync.Mutex // guards out
 	out := bufio.NewWriterSize(os.Stdout, 1<<16)
 	send := func(o object) {
-		text, _ := json.Marshal(o) // it holds nothing that cannot be encoded
+		text := encode(o)
 		mu.Lock()
 		defer mu.Unlock()
 		_, _ = out.Write(append(text, '\n')) // without a reader, the process ends soon
@@ -129,6 +132,8 @@ type questions struct {
 	open map[string]chan json.RawMessage
 }
 
+// ask sends a request to the client and waits for its answer, without a limit: tests decide
+// when to answer.
 func (q *questions) ask(method string, params object) json.RawMessage {
 	q.mu.Lock()
 	q.next++
@@ -140,6 +145,8 @@ func (q *questions) ask(method string, params object) json.RawMessage {
 	return <-answer
 }
 
+// answered passes the result or error of a response to the question that waits for it.
+// Responses to unknown ids are ignored.
 func (q *questions) answered(m *message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,6 +161,8 @@ func (q *questions) answered(m *message) {
 	}
 }
 
+// reply sends the answer of a service to a request. A service that returns neither a result
+// nor an error never answers.
 func reply(s service, m *message, send func(object)) {
 	result, failure := s.answer(m, send)
 	if result == nil && failure == nil {
@@ -168,6 +177,20 @@ func reply(s service, m *message, send func(object)) {
 	send(o)
 }
 
+// encode returns a message as JSON. A result that is JSON already is copied: encoding megabytes again
+// takes the server longer than the page takes to show them.
+func encode(o object) []byte {
+	result, ok := o["result"].(json.RawMessage)
+	if ok {
+		o["result"] = nil
+	}
+	text, _ := json.Marshal(o) // it holds nothing that cannot be encoded
+	if ok {
+		text = bytes.Replace(text, []byte(`"result":null`), append([]byte(`"result":`), result...), 1)
+	}
+	return text
+}
+
 func missing(m *message) (any, object) {
 	return nil, object{"code": -32601, "message": "no method " + m.Method}
 }
@@ -176,6 +199,9 @@ func text(s string) object {
 	return object{"content": []object{{"type": "text", "text": s}}}
 }
 
+// serveHTTP serves all HTTP servers of the tests on a free port of the loopback address,
+// prints the URL as its first line, and runs until it is killed: /mcp and /zoo work, /401
+// requires a token, /hang never answers, and /dies closes the connection.
 func serveHTTP() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,8 +220,11 @@ func serveHTTP() {
 	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	large := newLarge("1.5.0-rc", "new")
 	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) { post(large, w, r) })
-	zoo := newZoo("")
-	mux.HandleFunc("POST /zoo", func(w http.ResponseWriter, r *http.Request) { post(zoo, w, r) })
+	// The second one is for a test that changes it.
+	for _, path := range []string{"/zoo", "/zoo-to-change"} {
+		zoo := newZoo("")
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { post(zoo, w, r) })
+	}
 	fmt.Printf("http://%s\n", listener.Addr())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, mux))
 	os.Exit(1)
@@ -211,6 +240,7 @@ func post(s service, w http.ResponseWriter, r *http.Request) {
 	}
 	m.raw = raw
 	m.modern = isModern(&m)
+	m.done = r.Context().Done()
 	if m.ID == nil {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -218,7 +248,7 @@ func post(s service, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	var mu sync.Mutex // guards w
 	reply(s, &m, func(o object) {
-		encoded, _ := json.Marshal(o) // it holds nothing that cannot be encoded
+		encoded := encode(o)
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(w, "event: message\ndata: %s\n\n", encoded)
@@ -301,6 +331,9 @@ func (l *large) answer(m *message, send func(object)) (any, object) {
 	return missing(m)
 }
 
+// call runs a tool by its name: floods of notifications, results of 5 MB, progress in steps,
+// a call that never ends, and both kinds of errors. Any other of the 1,000 tools returns text
+// and structured content.
 func (l *large) call(m *message, send func(object)) (any, object) {
 	n := 0
 	if given, ok := m.Params.Arguments["n"].(float64); ok {
@@ -318,7 +351,8 @@ func (l *large) call(m *message, send func(object)) (any, object) {
 		}
 		return text("flooded"), nil
 	case "big_text":
-		return text(strings.Repeat("The quick brown fox jumps over the lazy dog. 0123456789\n", 5_000_000/56)), nil
+		const line = `The quick brown fox jumps over the lazy dog. 0123456789\n`
+		return json.RawMessage(`{"content":[{"type":"text","text":"` + strings.Repeat(line, 5_000_000/56) + `"}]}`), nil
 	case "big_json":
 		return bigJSON(), nil
 	case "hang":
@@ -344,21 +378,25 @@ func (l *large) call(m *message, send func(object)) (any, object) {
 	}, nil
 }
 
-func bigJSON() object {
-	rows := make([]object, 0, 40_000)
+// bigJSON returns structured content with 40,000 rows.
+func bigJSON() json.RawMessage {
+	out := make([]byte, 0, 5<<20)
+	out = append(out, `{"content":[{"type":"text","text":"40,000 rows"}],"structuredContent":{"rows":[`...)
 	for i := range 40_000 {
-		rows = append(rows, object{
-			"id":    i,
-			"name":  fmt.Sprintf("row number %d", i),
-			"tags":  []string{"a", "b"},
-			"open":  i%3 == 0,
-			"score": float64(i) / 7,
-		})
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, `{"id":`...)
+		out = strconv.AppendInt(out, int64(i), 10)
+		out = append(out, `,"name":"row number `...)
+		out = strconv.AppendInt(out, int64(i), 10)
+		out = append(out, `","open":`...)
+		out = strconv.AppendBool(out, i%3 == 0)
+		out = append(out, `,"score":`...)
+		out = strconv.AppendFloat(out, float64(i)/7, 'f', -1, 64)
+		out = append(out, `,"tags":["a","b"]}`...)
 	}
-	return object{
-		"content":           []object{{"type": "text", "text": "40,000 rows"}},
-		"structuredContent": object{"rows": rows},
-	}
+	return append(out, `]}}`...)
 }
 
 // serveLogin serves an endpoint that requires a login, whose authorization server has the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +22,59 @@ type zoo struct {
 	mu         sync.Mutex // guards the following
 	changed    bool       // the lists have changed
 	subscribed map[string]bool
+	listeners  map[*listener]bool
 	reads      int // of the counter
+}
+
+// listener is a subscription of 2026-07-28.
+type listener struct {
+	id     json.RawMessage
+	filter struct {
+		Tools bool     `json:"toolsListChanged"`
+		URIs  []string `json:"resourceSubscriptions"`
+	}
+	send func(object)
+}
+
+// listen acknowledges a subscription, and keeps it open until the client has gone.
+func (z *zoo) listen(m *message, send func(object)) {
+	l := &listener{
+		id:   m.ID,
+		send: send,
+	}
+	var r struct {
+		Params struct {
+			Notifications json.RawMessage `json:"notifications"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(m.raw, &r)
+	_ = json.Unmarshal(r.Params.Notifications, &l.filter)
+	l.notify("subscriptions/acknowledged", object{"notifications": object{
+		"toolsListChanged": l.filter.Tools, "resourceSubscriptions": l.filter.URIs,
+	}})
+	z.mu.Lock()
+	z.listeners[l] = true
+	z.mu.Unlock()
+	<-m.done
+	z.mu.Lock()
+	delete(z.listeners, l)
+	z.mu.Unlock()
+}
+
+func (l *listener) notify(method string, params object) {
+	params["_meta"] = object{"io.modelcontextprotocol/subscriptionId": l.id}
+	l.send(object{"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
+}
+
+// notifyAll sends a notification to the listeners that want it.
+func (z *zoo) notifyAll(method string, params func() object, wants func(*listener) bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for l := range z.listeners {
+		if wants(l) {
+			l.notify(method, params())
+		}
+	}
 }
 
 // newZoo takes the file that the tool crash creates. Without one, there is no such tool.
@@ -32,6 +85,7 @@ func newZoo(crashed string) *zoo {
 	return &zoo{
 		crashed:    crashed,
 		subscribed: make(map[string]bool),
+		listeners:  make(map[*listener]bool),
 	}
 }
 
@@ -102,6 +156,7 @@ const markdown = "# Weekly report\n\nSales **rose** by `12 %`, see [the site](ht
 	"1. check the *numbers*\n2. send it\n\n> One line of a quote\n\n```go\nfmt.Println(\"hello\")\n```\n\n" +
 	"- [x] done\n- [ ] open\n"
 
+// tools returns the current tools; the tool change adds, removes and edits some of them.
 func (z *zoo) tools() []object {
 	tool := func(name, about, schema string) object {
 		return object{"name": name, "description": about, "inputSchema": json.RawMessage(schema),
@@ -135,6 +190,8 @@ func (z *zoo) tools() []object {
 	return list
 }
 
+// answer serves both eras: methods that exist in one of them only are missing in the other,
+// and results of 2026-07-28 say how long they may be cached.
 func (z *zoo) answer(m *message, send func(object)) (any, object) {
 	var r request
 	_ = json.Unmarshal(m.raw, &r) // it was decoded before
@@ -148,6 +205,18 @@ func (z *zoo) answer(m *message, send func(object)) (any, object) {
 			o["resultType"], o["ttlMs"], o["cacheScope"] = "complete", 0, "private"
 		}
 		return o
+	}
+	switch m.Method {
+	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		if m.modern {
+			return missing(m)
+		}
+	case "subscriptions/listen":
+		if !m.modern || m.done == nil {
+			return missing(m)
+		}
+		z.listen(m, send)
+		return nil, nil
 	}
 	switch m.Method {
 	case "initialize":
@@ -213,6 +282,7 @@ func complete(typed string) object {
 	return object{"values": found, "total": len(found), "hasMore": false}
 }
 
+// read returns a resource; zoo://counter counts its reads, so that a test sees a cached one.
 func (z *zoo) read(uri string) object {
 	one := object{"uri": uri, "mimeType": "text/plain", "text": "read " + uri}
 	switch uri {
@@ -254,7 +324,12 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 		z.mu.Lock()
 		z.changed = !z.changed
 		z.mu.Unlock()
-		notify("tools/list_changed", object{})
+		if m.modern {
+			none := func() object { return object{} }
+			z.notifyAll("tools/list_changed", none, func(l *listener) bool { return l.filter.Tools })
+		} else {
+			notify("tools/list_changed", object{})
+		}
 		return text("changed"), nil
 	case "touch":
 		z.mu.Lock()
@@ -263,6 +338,9 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 		if listens {
 			notify("resources/updated", object{"uri": "zoo://counter"})
 		}
+		z.notifyAll("resources/updated", func() object { return object{"uri": "zoo://counter"} }, func(l *listener) bool {
+			return slices.Contains(l.filter.URIs, "zoo://counter")
+		})
 		return text("touched"), nil
 	case "added":
 		return text("new"), nil

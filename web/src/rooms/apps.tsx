@@ -125,7 +125,11 @@ class Running {
       if (this.traffic.length > 2000) this.traffic.splice(0, 500)
       this.version.value++
     }
-    host.onerror = (error) => (this.error.value = { text: error.message })
+    host.onerror = (error) =>
+      (this.error.value = {
+        text: error.message,
+        hint: /did not load/.test(error.message) ? `Requests to *.localhost must reach this page: use a browser on the same machine, or a tunnel to port ${location.port || 80}. A program that mounts the page must pass them on (Inspector.Owns).` : undefined,
+      })
     host.onopenlink = ({ url }) => {
       if (!/^https?:\/\//.test(url)) return false
       this.links.value = [...this.links.value, url].slice(-20)
@@ -242,7 +246,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
 
   useEffect(() => {
     if (!controls.peek()) void get<Controls>('app/controls').then((c) => (controls.value = c), (error) => (failure.value = failureOf(error)))
-    // Apps draw from the arguments that they get, so the input begins with the defaults, as in other hosts.
+    // Apps draw from the arguments that they get, so the input begins with the defaults, as in the
+    // official basic-host.
     if (!param('i') && draft.oneLine() === '{}') draft.set(defaultsOf(tool.form))
     return () => void close()
   }, [])

@@ -48,7 +48,8 @@ export function Compare() {
   const name = param('t') || names.both[0] || names.all[0] || ''
   const tools = sides.map((id) => catalogs.value.get(id)?.tools.find((t) => t.name === name))
   const form = (tools[0] ?? tools[1])?.form
-  const draft = useMemo(() => new Draft(param('a') || '{}', left && name ? { source: left, tool: name } : undefined), [name, left])
+  const owner = tools[0] ? left : tools[1] ? right : 0 // has the schema
+  const draft = useMemo(() => new Draft(param('a') || '{}', owner ? { source: owner, tool: name } : undefined), [name, owner])
   const view = useSignal<'form' | 'json'>('form')
   const started = useSignal<(number | undefined)[]>([])
   const asking = useSignal(false)

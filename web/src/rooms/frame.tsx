@@ -234,6 +234,7 @@ function Timing({ frame, answer, heads }: { frame: Frame; answer: Frame | undefi
         </Fact>
         {frame.id !== undefined && <Fact name="JSON-RPC id">{JSON.stringify(frame.id)}</Fact>}
         {status?.status && <Fact name="HTTP status">{status.status}</Fact>}
+        {status?.remote && <Fact name="Connection">{`${status.reused ? 'used before' : 'new'}, to ${status.remote}`}</Fact>}
         <Fact name="Cause">{frame.cause ?? 'protocol'}</Fact>
         {frame.call && (
           <Fact name="Call">

@@ -169,7 +169,7 @@ function ResourceWork({ src, uri, resource }: { src: number; uri: string; resour
 function Subscribe({ src, uri }: { src: number; uri: string }) {
   const state = source(src)
   const on = !!state?.subscriptions.includes(uri)
-  const offered = !!(state?.capabilities?.['resources'] as { subscribe?: boolean } | undefined)?.subscribe || state?.modern
+  const offered = !!(state?.capabilities?.['resources'] as { subscribe?: boolean } | undefined)?.subscribe
   const toggle = () => {
     post('subscribe', { source: src, uri, on: !on }).then(
       () => say(on ? 'Subscription ended' : 'Subscribed'),

@@ -16,6 +16,8 @@ import { Details, detailTabs } from './frame'
 
 interface Found {
   frames: Frame[]
+  /** Responses to requests in frames that are not there themselves. */
+  answers?: Frame[]
   total?: number
   kept?: number
   problem?: { text: string; at?: [number, number] }
@@ -79,7 +81,8 @@ async function loadOlder(): Promise<void> {
   try {
     if (text) {
       const more = await get<Found>(`search?q=${encodeURIComponent(text)}&before=${first}&limit=${pageSize}`)
-      if (found.value) found.value = { ...found.value, frames: [...more.frames, ...found.value.frames] }
+      const now = found.value
+      if (now) found.value = { ...now, frames: [...more.frames, ...now.frames], answers: [...(more.answers ?? []), ...(now.answers ?? [])] }
       return
     }
     const more = await get<{ frames: Frame[] }>(`frames?to=${first - 1}&limit=${pageSize}`)
@@ -97,7 +100,7 @@ const noteworthy = (f: Frame): string => {
 const direction = (f: Frame, answer: Frame | undefined): [sign: string, word: string] => {
   if (f.kind === 'step') return ['·', 'step']
   const out = f.d === 'out'
-  if (f.kind === 'request') return answer ? [out ? '▸◂' : '◂▸', 'request and response'] : [out ? '▸' : '◂', 'open request']
+  if (f.kind === 'request') return answer || f.pair ? [out ? '▸◂' : '◂▸', 'request and response'] : [out ? '▸' : '◂', 'open request']
   return out ? ['▸', 'sent'] : ['◂', 'received']
 }
 
@@ -111,7 +114,7 @@ function RowLine({ row, rows, before, span }: { row: Row; rows: Rows; before: Ro
   const [from, to] = span
   const length = Math.max(1, to - from)
   const left = Math.max(0, Math.min(99, ((f.ns - from) / length) * 100))
-  const isOpen = f.kind === 'request' && !answer
+  const isOpen = f.kind === 'request' && !answer && !f.pair
   const width = isOpen ? 100 - left : Math.max(1, ((endOf(row, rows.all) - f.ns) / length) * 100)
   const fault = answer?.err?.text ?? f.err?.text ?? (answer?.isError ? 'tool error' : '')
   return (
@@ -195,10 +198,10 @@ export function Traffic() {
   toggled.value
   const rowsOf = (): Rows => {
     if (text && found.value) {
-      const list = found.value.frames
+      const { frames: list, answers = [] } = found.value
       const now = fromSearch.current
       if (!now || now.list !== list || now.view !== searchView.value) {
-        fromSearch.current = new Rows(list, new Map(list.map((f) => [f.seq, f])), searchView.value).take()
+        fromSearch.current = new Rows(list, new Map([...answers, ...list].map((f) => [f.seq, f])), searchView.value).take()
       }
       return fromSearch.current!
     }

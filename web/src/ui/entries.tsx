@@ -3,10 +3,10 @@ import { type ReadonlySignal, type Signal, useComputed, useSignal } from '@preac
 import type { ComponentChildren } from 'preact'
 import { count, plural } from '../format'
 import { focusWork } from '../keys'
-import { catalogErrors, catalogs, diffs, shown, sources } from '../store'
+import { catalogs, diffs, shown, sources } from '../store'
 import type { ListDiff } from '../types'
 import { Changes } from './changes'
-import { Icon, Problem, Splitter, sizeOf } from './kit'
+import { Icon, Splitter, sizeOf } from './kit'
 import { VirtualList } from './list'
 
 /** Item is a row: something a source offers, or a heading. */
@@ -170,8 +170,6 @@ function Empty({ noun, kinds, filter, total }: EntriesProps & { total: number })
       </div>
     )
   }
-  const failed = shown.value.map((s) => catalogErrors.value.get(s.id)).find(Boolean)
-  if (failed) return <Problem of={failed} />
   if (!shown.value.length) return <p>All sources are switched off in the bar.</p>
   const waiting = shown.value.filter((s) => !catalogs.value.has(s.id))
   if (waiting.length) {
@@ -184,7 +182,7 @@ function Empty({ noun, kinds, filter, total }: EntriesProps & { total: number })
   }
   return (
     <p>
-      {shown.value.length === 1 ? 'This server offers' : 'These servers offer'} no {kinds[0]}.
+      {shown.value.length === 1 ? 'This server offers' : 'These servers offer'} no {noun === 'app' ? 'apps' : kinds[0]}.
     </p>
   )
 }
@@ -196,7 +194,7 @@ export function Nothing({ noun, kind, items, children }: { noun: string; kind: s
     return (
       <div class="work" data-region="work">
         <div class="empty">
-          <h2>Choose a {noun}</h2>
+          <h2>Choose {noun === 'app' ? 'an' : 'a'} {noun}</h2>
           <p>
             <kbd>/</kbd> filters, <kbd>j</kbd> and <kbd>k</kbd> move, <kbd>↵</kbd> opens.
           </p>
@@ -216,9 +214,11 @@ export function Nothing({ noun, kind, items, children }: { noun: string; kind: s
             </h2>
             {ready.slice(0, 4).map((s) => (
               <p>
-                {s.capabilities![kind]
-                  ? `${s.name} declares the capability “${kind}”, but its list is empty.`
-                  : `${s.name} does not declare the capability “${kind}”. It declares:`}
+                {noun === 'app' && catalogs.value.get(s.id)?.tools.length
+                  ? `None of the tools of ${s.name} has a user interface (_meta.ui.resourceUri).`
+                  : s.capabilities![kind]
+                    ? `${s.name} declares the capability “${kind}”, but its list is empty.`
+                    : `${s.name} does not declare the capability “${kind}”. It declares:`}
                 {!s.capabilities![kind] && <code> {JSON.stringify(s.capabilities).slice(0, 400)}</code>}
               </p>
             ))}

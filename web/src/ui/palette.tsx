@@ -1,8 +1,8 @@
 // The palette: go to anything by typing parts of its name.
 import { useComputed, useSignal } from '@preact/signals'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { download } from '../api'
-import { helpOpen, paletteOpen, visited } from '../keys'
+import { helpOpen, paletteOpen, typedAhead, visited } from '../keys'
 import { rooms } from '../rooms'
 import { address, go } from '../route'
 import { catalogs, say, sources } from '../store'
@@ -76,7 +76,7 @@ function scattered(name: string, word: string): boolean {
 }
 
 export function Palette() {
-  const query = useSignal('')
+  const query = useSignal(typedAhead.text)
   const selected = useSignal(0)
   const input = useRef<HTMLInputElement>(null)
   const all = useComputed(entries)
@@ -94,6 +94,9 @@ export function Palette() {
   })
   // Before the next key, which belongs to the field.
   useLayoutEffect(() => input.current?.focus(), [])
+  useEffect(() => {
+    if (typedAhead.entered) choose(0)
+  }, [])
   const close = () => (paletteOpen.value = false)
   const choose = (i: number) => {
     const chosen = found.value[i]

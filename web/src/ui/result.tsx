@@ -1,6 +1,6 @@
 // The result of a call: what a person wants to see, the structure, and the bytes.
 import { useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { type Body, download, failureOf, loadBody, post, request, saveAs } from '../api'
 import { bytes, clock, count, duration, plural, tokens } from '../format'
 import { childrenOf, follow, type Node, rootOf, stringOf, textOf } from '../json'
@@ -157,7 +157,7 @@ export function Content({ item, index, several }: { item: Item; index: number; s
     )
   }
   if (item.text === undefined) return <JSONTree root={node} label={`Content ${index + 1}`} id={`content-${index}`} />
-  const rich = value !== undefined || ((mime === 'text/markdown' || looksLikeMarkdown(item.text)) && item.text.length < 60_000)
+  const rich = value !== undefined || (item.text.length < 60_000 && (mime === 'text/markdown' || looksLikeMarkdown(item.text)))
   return (
     <div class="content-text">
       {bar(rich)}
@@ -355,7 +355,7 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
   const answer = shownCall?.answer
   // What is shown is that of an earlier answer until the body of this one is here.
   const isEarlier = isRunning || (!!body.value && body.value.of !== answer)
-  useEffect(() => {
+  useLayoutEffect(() => { // not after the next frame is drawn, which would be a frame later
     problem.value = undefined
     if (!answer) {
       body.value = undefined

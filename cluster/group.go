@@ -1,0 +1,325 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Group is the records of one group of the engine, which every replica has in memory: reading
+// needs no engine, so it continues while the engine fails. It is safe for concurrent use.
+type Group struct {
+	replica *Replica
+	name    string
+
+	syncing sync.Mutex // held during Sync
+
+	mu      sync.Mutex // guards the following fields
+	version uint64
+	records map[string]Record // by the part of the key after the group
+	// touched are the names that have changed since the current Sync began.
+	touched map[string]bool
+}
+
+// Group follows the records of a group until [Replica.Leave]. Names consist of letters and
+// digits. Follow a group once.
+func (r *Replica) Group(ctx context.Context, name string) (*Group, error) {
+	g := &Group{
+		replica: r,
+		name:    name,
+		records: make(map[string]Record),
+	}
+	sub, err := g.subscribe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.Sync(ctx); err != nil {
+		_ = sub.Close()
+		return nil, err
+	}
+	r.running.Go(func() { g.follow(r.context, sub) })
+	return g, nil
+}
+
+func (g *Group) subscribe(ctx context.Context) (Subscription, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.replica.opts.Lease)
+	defer cancel()
+	return g.replica.engine.Subscribe(ctx, g.name)
+}
+
+// follow receives events until ctx ends, and subscribes again after a failure.
+func (g *Group) follow(ctx context.Context, sub Subscription) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		if sub != nil {
+			g.receive(ctx, sub)
+			_ = sub.Close()
+		}
+		pause.Reset(g.replica.opts.Lease / 8)
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		var err error
+		if sub, err = g.subscribe(ctx); err != nil {
+			sub = nil
+			continue
+		}
+		if g.replica.within(ctx, g.Sync) != nil {
+			_ = sub.Close()
+			sub = nil
+		}
+	}
+}
+
+// receive applies events until the subscription fails.
+func (g *Group) receive(ctx context.Context, sub Subscription) {
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return
+		}
+		if e.Key == "" {
+			continue
+		}
+		err = g.replica.within(ctx, func(ctx context.Context) error {
+			record, err := g.replica.engine.Get(ctx, e.Key)
+			switch {
+			case errors.Is(err, ErrNotFound):
+				g.drop(g.nameOf(e.Key))
+				return nil
+			case err == nil:
+				g.put(g.nameOf(e.Key), record)
+			}
+			return err
+		})
+		if err != nil {
+			return // subscribe again, and read all
+		}
+	}
+}
+
+func (g *Group) key(name string) string { return g.name + "/" + name }
+
+func (g *Group) nameOf(key string) string { return key[min(len(g.name)+1, len(key)):] }
+
+// put stores a record, unless a newer one is known.
+func (g *Group) put(name string, r Record) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if was, ok := g.records[name]; ok && was.Revision >= r.Revision {
+		return
+	}
+	g.records[name] = r
+	g.touchLocked(name)
+}
+
+// touchLocked notes a change.
+func (g *Group) touchLocked(name string) {
+	g.version++
+	if g.touched != nil {
+		g.touched[name] = true
+	}
+}
+
+func (g *Group) drop(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, ok := g.records[name]; ok {
+		delete(g.records, name)
+		g.touchLocked(name)
+	}
+}
+
+// Sync reads all records from the engine. Afterwards, the group has every change that was made
+// before the call.
+func (g *Group) Sync(ctx context.Context) error {
+	g.syncing.Lock()
+	defer g.syncing.Unlock()
+	g.mu.Lock()
+	g.touched = make(map[string]bool)
+	g.mu.Unlock()
+	all, err := g.replica.engine.List(ctx, g.name)
+	if err != nil {
+		return err
+	}
+	fresh := make(map[string]Record, len(all))
+	for _, r := range all {
+		fresh[g.nameOf(r.Key)] = r
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name := range g.touched { // after the list was read, or before
+		delete(fresh, name)
+		if r, ok := g.records[name]; ok {
+			fresh[name] = r
+		}
+	}
+	g.touched = nil
+	same := maps.EqualFunc(g.records, fresh, func(a, b Record) bool {
+		return a.Revision == b.Revision && bytes.Equal(a.Value, b.Value)
+	})
+	if !same {
+		g.records = fresh
+		g.version++
+	}
+	return nil
+}
+
+// Version returns a number that grows with each change of the records.
+func (g *Group) Version() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.version
+}
+
+// Records returns the records by name. The values are read-only.
+func (g *Group) Records() map[string]Record {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.records)
+}
+
+// Get returns a record, or [ErrNotFound].
+func (g *Group) Get(name string) (Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, ok := g.records[name]
+	if !ok {
+		return Record{}, ErrNotFound
+	}
+	return r, nil
+}
+
+// Read is Get at the engine, for a record that another replica may just have stored.
+func (g *Group) Read(ctx context.Context, name string) (Record, error) {
+	r, err := g.replica.engine.Get(ctx, g.key(name))
+	if err == nil {
+		g.put(name, r)
+	}
+	return r, err
+}
+
+// Put stores a record at the engine: a new one if revision is 0, otherwise in place of the
+// one with that revision. It expires after ttl, unless that is 0. If the record is in another
+// state, the error is [ErrConflict].
+func (g *Group) Put(
+	ctx context.Context, name string, value []byte, revision uint64, ttl time.Duration,
+) (uint64, error) {
+	var err error
+	if revision == 0 {
+		revision, err = g.replica.engine.Create(ctx, g.key(name), value, ttl)
+	} else {
+		revision, err = g.replica.engine.Update(ctx, g.key(name), value, revision, ttl)
+	}
+	if err != nil {
+		return 0, err
+	}
+	g.put(name, Record{
+		Key:      g.key(name),
+		Value:    value,
+		Revision: revision,
+	})
+	return revision, nil
+}
+
+// Delete deletes the record with that revision at the engine, or returns [ErrConflict].
+func (g *Group) Delete(ctx context.Context, name string, revision uint64) error {
+	err := g.replica.engine.Delete(ctx, g.key(name), revision)
+	if err == nil {
+		g.drop(name)
+	}
+	return err
+}
+
+// Keys returns the keys of the cluster, as [Replica.Keys].
+func (g *Group) Keys() [][]byte { return g.replica.Keys() }
+
+// The lease of a lock: how long it outlives a replica that was killed, and how often it is
+// renewed.
+const (
+	lockLease = 15 * time.Second
+	lockRenew = 4 * time.Second
+	lockPoll  = 50 * time.Millisecond
+)
+
+// Lock takes the lock with a name, which one replica holds at a time, until unlock. If its
+// replica is killed, it is free after 15 seconds. If wait is not set, ok is false while another
+// one holds it; otherwise Lock waits until ctx ends. A replica that was suspended for longer
+// than that may still believe to hold the lock: guard what it protects by revisions as well.
+func (r *Replica) Lock(ctx context.Context, name string, wait bool) (unlock func(), ok bool, err error) {
+	key := lockGroup + "/" + name
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	var revision uint64
+	for {
+		revision, err = r.engine.Create(ctx, key, []byte(r.id), lockLease)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrConflict) || !wait {
+			if errors.Is(err, ErrConflict) {
+				err = nil
+			}
+			return nil, false, err
+		}
+		pause.Reset(lockPoll)
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-pause.C:
+		}
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		revision = r.renew(ctx, key, revision)
+	}()
+	return func() {
+		stop()
+		<-done
+		ctx, cancel := context.WithTimeout(context.Background(), r.opts.Lease)
+		defer cancel()
+		_ = r.engine.Delete(ctx, key, revision) // otherwise it expires
+	}, true, nil
+}
+
+// renew renews a lock until ctx ends, and returns its last revision.
+func (r *Replica) renew(ctx context.Context, key string, revision uint64) uint64 {
+	tick := time.NewTicker(lockRenew)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return revision
+		case <-tick.C:
+		}
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.Lease)
+		if next, err := r.engine.Update(limited, key, []byte(r.id), revision, lockLease); err == nil {
+			revision = next
+		}
+		cancel()
+	}
+}
+
+// lockGroup is the group of the records of locks.
+const lockGroup = "lock"
+
+// Tag returns a short name for a replica, for ids that are routed to it. It reveals nothing.
+func Tag(id string) string {
+	sum := sha256.Sum256([]byte("tag " + id))
+	return base32.StdEncoding.EncodeToString(sum[:5])
+}
+
+// Tagged returns the other replica with a tag, or nil if none is alive.
+func (r *Replica) Tagged(tag string) *Peer {
+	return r.known(func(p *Peer) bool { return Tag(p.ID) == tag })
+}

@@ -1,0 +1,104 @@
+package broker
+
+import (
+	"sync"
+	"time"
+)
+
+// shelf keeps values for a while. If there are too many, the oldest are dropped: first those of
+// the owner who adds one.
+type shelf[V any] struct {
+	now                 func() time.Time
+	life                time.Duration
+	most, mostOfAnOwner int
+
+	mu    sync.Mutex
+	items map[string]*shelved[V]
+}
+
+type shelved[V any] struct {
+	value V
+	owner string
+	added time.Time
+}
+
+func newShelf[V any](now func() time.Time, life time.Duration, most, mostOfAnOwner int) *shelf[V] {
+	return &shelf[V]{
+		now:           now,
+		life:          life,
+		most:          most,
+		mostOfAnOwner: mostOfAnOwner,
+		items:         make(map[string]*shelved[V]),
+	}
+}
+
+// put adds a value.
+func (s *shelf[V]) put(key, owner string, value V) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putLocked(key, owner, value)
+}
+
+func (s *shelf[V]) putLocked(key, owner string, value V) {
+	now := s.now()
+	own := 0
+	oldest, oldestOwn := "", ""
+	for k, item := range s.items {
+		if now.Sub(item.added) > s.life {
+			delete(s.items, k)
+			continue
+		}
+		if oldest == "" || item.added.Before(s.items[oldest].added) {
+			oldest = k
+		}
+		if item.owner != owner {
+			continue
+		}
+		own++
+		if oldestOwn == "" || item.added.Before(s.items[oldestOwn].added) {
+			oldestOwn = k
+		}
+	}
+	switch {
+	case own >= s.mostOfAnOwner:
+		delete(s.items, oldestOwn)
+	case len(s.items) >= s.most:
+		delete(s.items, oldest)
+	}
+	s.items[key] = &shelved[V]{value, owner, now}
+}
+
+// get returns a value.
+func (s *shelf[V]) get(key string) (value V, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.getLocked(key)
+}
+
+func (s *shelf[V]) getLocked(key string) (value V, ok bool) {
+	item := s.items[key]
+	if item == nil || s.now().Sub(item.added) > s.life {
+		return value, false
+	}
+	return item.value, true
+}
+
+// take removes and returns a value: of several callers, one gets it.
+func (s *shelf[V]) take(key string) (value V, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok = s.getLocked(key)
+	delete(s.items, key)
+	return value, ok
+}
+
+// first adds a key and reports whether it was missing: of several callers, one is first.
+func (s *shelf[V]) first(key string, value V) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.getLocked(key); ok {
+		return false
+	}
+	s.putLocked(key, "", value)
+	return true
+}

@@ -1,0 +1,41 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+)
+
+// What waits for a page that does not read is limited in lines and in bytes. From the first lost line on, all
+// are lost until the page reads, so that no line arrives after one that is missing.
+func TestWaitingLines(t *testing.T) {
+	tests := map[string]struct {
+		value string
+		want  int
+	}{
+		"lines": {"x", maxLines},
+		"bytes": {strings.Repeat("x", 1<<20), maxLineBytes>>20 - 1}, // each is a little larger
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(newStore(1, 1))
+			p := h.open()
+			for range tt.want {
+				h.publish("log", tt.value)
+			}
+			if _, lost := h.take(p); lost {
+				t.Fatal("lines are lost within the limit")
+			}
+			for range tt.want + 1 {
+				h.publish("log", tt.value)
+			}
+			h.publish("log", "")
+			if lines, lost := h.take(p); len(lines) != tt.want || !lost {
+				t.Errorf("%d lines, lost: %t; want %d, true", len(lines), lost, tt.want)
+			}
+			h.publish("log", "")
+			if lines, lost := h.take(p); len(lines) != 1 || lost {
+				t.Errorf("afterwards: %d lines, lost: %t; want 1, false", len(lines), lost)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+(()=>{function d(r){if(r<128)return r<<16;const s=(128|r&63)<<16;return r<2048?s|(192|r>>6)<<8:s|(128|r>>6&63)<<8|(224|r>>12)}const v={set(r){Object.assign(this,{s:r,c:0,l:r.length,lb:0,bra:0,ket:r.length})},replace(r,s,i){const c=i.length-(s-r);return this.s=this.s.slice(0,r)+i+this.s.slice(Math.max(r,s)),this.l+=c,this.c>=s?this.c+=c:this.c>r&&(this.c=r),c},sliceFrom(r){return this.replace(this.bra,this.ket,r),!0},sliceDel(){return this.sliceFrom("")},sliceTo(){return this.s.slice(this.bra,this.ket)},insert(r,s,i){const c=this.replace(r,s,i);r<=this.bra&&(this.bra+=c),r<=this.ket&&(this.ket+=c)},next(){this.c++},prev(){this.c--},hop(r){return this.c+r},eq(r){return this.c>=this.l||!this.s.startsWith(r,this.c)?!1:(this.c+=r.length,!0)},eqB(r){return this.c-this.lb<r.length||!this.s.startsWith(r,this.c-r.length)?!1:(this.c-=r.length,!0)},has(r,s,i,c){const f=this.s.charCodeAt(r)-i;return f>=0&&f<=c-i&&(s[f>>3]&1<<(f&7))!==0},inGrouping(r,s,i){return this.c>=this.l||!this.has(this.c,r,s,i)?!1:(this.c++,!0)},outGrouping(r,s,i){return this.c>=this.l||this.has(this.c,r,s,i)?!1:(this.c++,!0)},inGroupingB(r,s,i){return this.c<=this.lb||!this.has(this.c-1,r,s,i)?!1:(this.c--,!0)},outGroupingB(r,s,i){return this.c<=this.lb||this.has(this.c-1,r,s,i)?!1:(this.c--,!0)},among(r,s){return this.find(r,s,1)},amongB(r,s){return this.find(r,s,-1)},find(r,s,i){const{c,s:f}=this,_=i>0?this.l-c:c-this.lb,g=i>0?e=>e:d;let a=0,o=r.length,b=0,t=0;for(let e=!1;;){const l=a+(o-a>>1),h=r[l][0];let n=Math.min(b,t),u=0;for(;n<h.length;){const k=i>0?c+n:c-n-1,m=i>0?n:h.length-n-1;if(u=n===_?-1:g(f.charCodeAt(k))-g(h.charCodeAt(m)),u!==0)break;n++}if(u<0?[o,t]=[l,n]:[a,b]=[l,n],!(o-a>1)){if(a>0||o===a||e)break;e=!0}}for(;a>=0;a=r[a][1]){const[e,,l,h]=r[a];if(b<e.length)continue;if(this.c=c+i*e.length,!h)return l;const n=h(this,s);if(this.c=c+i*e.length,n)return l}return 0}};/*!
+Copyright (c) 2001, Dr Martin Porter
+Copyright (c) 2004,2005, Richard Boulton
+Copyright (c) 2013, Yoshiki Shibukawa
+Copyright (c) 2006,2007,2009,2010,2011,2014-2019, Olly Betts
+All rights reserved.
+
+Redistribution and use in source and binary forms, with or without
+modification, are permitted provided that the following conditions
+are met:
+
+  1. Redistributions of source code must retain the above copyright notice,
+     this list of conditions and the following disclaimer.
+  2. Redistributions in binary form must reproduce the above copyright notice,
+     this list of conditions and the following disclaimer in the documentation
+     and/or other materials provided with the distribution.
+  3. Neither the name of the Snowball project nor the names of its contributors
+     may be used to endorse or promote products derived from this software
+     without specific prior written permission.
+
+THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND
+ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT LIMITED TO, THE IMPLIED
+WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE
+DISCLAIMED. IN NO EVENT SHALL THE COPYRIGHT OWNER OR CONTRIBUTORS BE LIABLE FOR
+ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES
+(INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES;
+LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON
+ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
+(INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE OF THIS
+SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
+*/const p={code:"no",stops:"alle at av både ble bli blir da de deg dem den denne der dere det dette din disse du eller en er et etter for fra før ha hadde han har henne her hos hun hva hvem hver hvilken hvis hvor hvordan hvorfor i ikke inn jeg kan kunne man med meg mellom men min mot mye nå når og også om opp oss over på seg selv sin skal skulle slik som så til ut var vi vil ville være",elides:!1},w=(()=>{const r=[["a",-1,1],["e",-1,1],["ede",1,1],["ande",1,1],["ende",1,1],["ane",1,1],["ene",1,1],["hetene",6,1],["erte",1,3],["en",-1,1],["heten",9,1],["ar",-1,1],["er",-1,1],["heter",12,1],["s",-1,2],["as",14,1],["es",14,1],["edes",16,1],["endes",16,1],["enes",16,1],["hetenes",19,1],["ens",14,1],["hetens",21,1],["ers",14,1],["ets",14,1],["et",-1,1],["het",25,1],["ert",-1,3],["ast",-1,1]],s=[["dt",-1,-1],["vt",-1,-1]],i=[["leg",-1,1],["eleg",0,1],["ig",-1,1],["eig",2,1],["lig",2,1],["elig",4,1],["els",-1,1],["lov",-1,1],["elov",7,1],["slov",7,1],["hetslov",9,1]],c=[17,65,16,1,0,0,0,0,0,0,0,0,0,0,0,0,48,0,128],f=[119,125,149,1];function _(t,e){e.i_p1=t.l;let l=t.c;{let h=t.hop(3);if(0>h||h>t.l)return!1;t.c=h}e.i_x=t.c,t.c=l;t:for(;;){let h=t.c;r:for(;;){if(!t.inGrouping(c,97,248))break r;t.c=h;break t}if(t.c=h,t.c>=t.l)return!1;t.next()}t:for(;;){r:for(;;){if(!t.outGrouping(c,97,248))break r;break t}if(t.c>=t.l)return!1;t.next()}e.i_p1=t.c;t:for(;;){if(!(e.i_p1<e.i_x))break t;e.i_p1=e.i_x;break t}return!0}function g(t,e){let l=0,h=t.l-t.c;if(t.c<e.i_p1)return!1;t.c=e.i_p1;let n=t.lb;if(t.lb=t.c,t.c=t.l-h,t.ket=t.c,l=t.amongB(r,e),l===0)return t.lb=n,!1;if(t.bra=t.c,t.lb=n,l===0)return!1;if(l===1){if(!t.sliceDel())return!1}else if(l===2){t:for(;;){let u=t.l-t.c;r:for(;;){if(!t.inGroupingB(f,98,122))break r;break t}if(t.c=t.l-u,!t.eqB("k")||!t.outGroupingB(c,97,248))return!1;break t}if(!t.sliceDel())return!1}else if(l===3&&!t.sliceFrom("er"))return!1;return!0}function a(t,e){let l=t.l-t.c,h=t.l-t.c;if(t.c<e.i_p1)return!1;t.c=e.i_p1;let n=t.lb;return t.lb=t.c,t.c=t.l-h,t.ket=t.c,t.amongB(s,e)===0?(t.lb=n,!1):(t.bra=t.c,t.lb=n,t.c=t.l-l,!(t.c<=t.lb||(t.prev(),t.bra=t.c,!t.sliceDel())))}function o(t,e){let l=0,h=t.l-t.c;if(t.c<e.i_p1)return!1;t.c=e.i_p1;let n=t.lb;return t.lb=t.c,t.c=t.l-h,t.ket=t.c,l=t.amongB(i,e),l===0?(t.lb=n,!1):(t.bra=t.c,t.lb=n,l===0?!1:!(l===1&&!t.sliceDel()))}function b(t){let e={i_x:0,i_p1:0},l=t.c;t:for(;;){if(!_(t,e))break t;break t}t.c=l,t.lb=t.c,t.c=t.l;let h=t.l-t.c;t:for(;;){if(!g(t,e))break t;break t}t.c=t.l-h;let n=t.l-t.c;t:for(;;){if(!a(t,e))break t;break t}t.c=t.l-n;let u=t.l-t.c;t:for(;;){if(!o(t,e))break t;break t}return t.c=t.l-u,t.c=t.lb,!0}return t=>(v.set(t),b(v),v.s)})();S={stem:w,LANGUAGE:p};})();

@@ -1,0 +1,31 @@
+(()=>{function p(r){if(r<128)return r<<16;const i=(128|r&63)<<16;return r<2048?i|(192|r>>6)<<8:i|(128|r>>6&63)<<8|(224|r>>12)}const d={set(r){Object.assign(this,{s:r,c:0,l:r.length,lb:0,bra:0,ket:r.length})},replace(r,i,n){const c=n.length-(i-r);return this.s=this.s.slice(0,r)+n+this.s.slice(Math.max(r,i)),this.l+=c,this.c>=i?this.c+=c:this.c>r&&(this.c=r),c},sliceFrom(r){return this.replace(this.bra,this.ket,r),!0},sliceDel(){return this.sliceFrom("")},sliceTo(){return this.s.slice(this.bra,this.ket)},insert(r,i,n){const c=this.replace(r,i,n);r<=this.bra&&(this.bra+=c),r<=this.ket&&(this.ket+=c)},next(){this.c++},prev(){this.c--},hop(r){return this.c+r},eq(r){return this.c>=this.l||!this.s.startsWith(r,this.c)?!1:(this.c+=r.length,!0)},eqB(r){return this.c-this.lb<r.length||!this.s.startsWith(r,this.c-r.length)?!1:(this.c-=r.length,!0)},has(r,i,n,c){const u=this.s.charCodeAt(r)-n;return u>=0&&u<=c-n&&(i[u>>3]&1<<(u&7))!==0},inGrouping(r,i,n){return this.c>=this.l||!this.has(this.c,r,i,n)?!1:(this.c++,!0)},outGrouping(r,i,n){return this.c>=this.l||this.has(this.c,r,i,n)?!1:(this.c++,!0)},inGroupingB(r,i,n){return this.c<=this.lb||!this.has(this.c-1,r,i,n)?!1:(this.c--,!0)},outGroupingB(r,i,n){return this.c<=this.lb||this.has(this.c-1,r,i,n)?!1:(this.c--,!0)},among(r,i){return this.find(r,i,1)},amongB(r,i){return this.find(r,i,-1)},find(r,i,n){const{c,s:u}=this,b=n>0?this.l-c:c-this.lb,g=n>0?s=>s:p;let h=0,f=r.length,o=0,t=0;for(let s=!1;;){const e=h+(f-h>>1),l=r[e][0];let a=Math.min(o,t),_=0;for(;a<l.length;){const m=n>0?c+a:c-a-1,k=n>0?a:l.length-a-1;if(_=a===b?-1:g(u.charCodeAt(m))-g(l.charCodeAt(k)),_!==0)break;a++}if(_<0?[f,t]=[e,a]:[h,o]=[e,a],!(f-h>1)){if(h>0||f===h||s)break;s=!0}}for(;h>=0;h=r[h][1]){const[s,,e,l]=r[h];if(o<s.length)continue;if(this.c=c+n*s.length,!l)return e;const a=l(this,i);if(this.c=c+n*s.length,a)return e}return 0}};/*!
+Copyright (c) 2001, Dr Martin Porter
+Copyright (c) 2004,2005, Richard Boulton
+Copyright (c) 2013, Yoshiki Shibukawa
+Copyright (c) 2006,2007,2009,2010,2011,2014-2019, Olly Betts
+All rights reserved.
+
+Redistribution and use in source and binary forms, with or without
+modification, are permitted provided that the following conditions
+are met:
+
+  1. Redistributions of source code must retain the above copyright notice,
+     this list of conditions and the following disclaimer.
+  2. Redistributions in binary form must reproduce the above copyright notice,
+     this list of conditions and the following disclaimer in the documentation
+     and/or other materials provided with the distribution.
+  3. Neither the name of the Snowball project nor the names of its contributors
+     may be used to endorse or promote products derived from this software
+     without specific prior written permission.
+
+THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND
+ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT LIMITED TO, THE IMPLIED
+WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE
+DISCLAIMED. IN NO EVENT SHALL THE COPYRIGHT OWNER OR CONTRIBUTORS BE LIABLE FOR
+ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES
+(INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES;
+LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON
+ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
+(INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE OF THIS
+SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
+*/const v={code:"sv",stops:"alla allt att av blev bli blir de dem den denna deras dess det detta dig din ditt du där då efter ej eller en er ett från för ha hade han hans har hennes hon hur här i icke inom inte jag ju kan kunde man med mellan men mig min mot mycket ni nu när någon något några och om oss på samma sedan sig sin sina skulle som så till under upp ut vad var varför vara vi vid vilken är över",elides:!1},w=(()=>{const r=[["a",-1,1],["arna",0,1],["erna",0,1],["heterna",2,1],["orna",0,1],["ad",-1,1],["e",-1,1],["ade",6,1],["ande",6,1],["arne",6,1],["are",6,1],["aste",6,1],["en",-1,1],["anden",12,1],["aren",12,1],["heten",12,1],["ern",-1,1],["ar",-1,1],["er",-1,1],["heter",18,1],["or",-1,1],["s",-1,2],["as",21,1],["arnas",22,1],["ernas",22,1],["ornas",22,1],["es",21,1],["ades",26,1],["andes",26,1],["ens",21,1],["arens",29,1],["hetens",29,1],["erns",21,1],["at",-1,1],["andet",-1,1],["het",-1,1],["ast",-1,1]],i=[["dd",-1,-1],["gd",-1,-1],["nn",-1,-1],["dt",-1,-1],["gt",-1,-1],["kt",-1,-1],["tt",-1,-1]],n=[["ig",-1,1],["lig",0,1],["els",-1,1],["fullt",-1,3],["löst",-1,2]],c=[17,65,16,1,0,0,0,0,0,0,0,0,0,0,0,0,24,0,32],u=[119,127,149];function b(t,s){s.i_p1=t.l;let e=t.c;{let l=t.hop(3);if(0>l||l>t.l)return!1;t.c=l}s.i_x=t.c,t.c=e;t:for(;;){let l=t.c;r:for(;;){if(!t.inGrouping(c,97,246))break r;t.c=l;break t}if(t.c=l,t.c>=t.l)return!1;t.next()}t:for(;;){r:for(;;){if(!t.outGrouping(c,97,246))break r;break t}if(t.c>=t.l)return!1;t.next()}s.i_p1=t.c;t:for(;;){if(!(s.i_p1<s.i_x))break t;s.i_p1=s.i_x;break t}return!0}function g(t,s){let e=0,l=t.l-t.c;if(t.c<s.i_p1)return!1;t.c=s.i_p1;let a=t.lb;if(t.lb=t.c,t.c=t.l-l,t.ket=t.c,e=t.amongB(r,s),e===0)return t.lb=a,!1;if(t.bra=t.c,t.lb=a,e===0)return!1;if(e===1){if(!t.sliceDel())return!1}else if(e===2&&(!t.inGroupingB(u,98,121)||!t.sliceDel()))return!1;return!0}function h(t,s){let e=t.l-t.c;if(t.c<s.i_p1)return!1;t.c=s.i_p1;let l=t.lb;t.lb=t.c,t.c=t.l-e;let a=t.l-t.c;return t.amongB(i,s)===0||(t.c=t.l-a,t.ket=t.c,t.c<=t.lb)?(t.lb=l,!1):(t.prev(),t.bra=t.c,t.sliceDel()?(t.lb=l,!0):!1)}function f(t,s){let e=0,l=t.l-t.c;if(t.c<s.i_p1)return!1;t.c=s.i_p1;let a=t.lb;if(t.lb=t.c,t.c=t.l-l,t.ket=t.c,e=t.amongB(n,s),e===0||(t.bra=t.c,e===0))return t.lb=a,!1;if(e===1){if(!t.sliceDel())return!1}else if(e===2){if(!t.sliceFrom("lös"))return!1}else if(e===3&&!t.sliceFrom("full"))return!1;return t.lb=a,!0}function o(t){let s={i_x:0,i_p1:0},e=t.c;t:for(;;){if(!b(t,s))break t;break t}t.c=e,t.lb=t.c,t.c=t.l;let l=t.l-t.c;t:for(;;){if(!g(t,s))break t;break t}t.c=t.l-l;let a=t.l-t.c;t:for(;;){if(!h(t,s))break t;break t}t.c=t.l-a;let _=t.l-t.c;t:for(;;){if(!f(t,s))break t;break t}return t.c=t.l-_,t.c=t.lb,!0}return t=>(d.set(t),o(d),d.s)})();S={stem:w,LANGUAGE:v};})();
