@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/slipway-mcp/slipway/internal/js"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
@@ -12,10 +13,10 @@ import (
 )
 
 // below returns a relative path of the configuration in a folder, or the usual one if the
-// configured one leads elsewhere.
+// configured one leads elsewhere, or cannot be a line of a file.
 func below(folder, configured, usual string) string {
 	name := path.Clean(cmp.Or(strings.TrimSpace(configured), usual))
-	if !filepath.IsLocal(filepath.FromSlash(name)) {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsFunc(name, unicode.IsControl) {
 		name = usual
 	}
 	return in(folder, name)
@@ -117,7 +118,7 @@ func (i *inspector) antora(folder string) *Project {
 		Published: published,
 		Rendered:  true,
 		Language:  "node",
-		Generate:  []string{"npm install --no-save antora", "npx antora " + path.Base(file)},
+		Generate:  []string{"npm install --no-save antora", "npx antora " + pathWord(path.Base(file))},
 	}
 }
 

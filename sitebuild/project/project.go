@@ -228,7 +228,7 @@ func (i *inspector) requirements(folder string, packages ...string) string {
 			}
 			below, err := filepath.Rel(filepath.FromSlash(folder), filepath.FromSlash(file))
 			if err == nil {
-				return "pip install -r " + filepath.ToSlash(below)
+				return "pip install -r " + pathWord(filepath.ToSlash(below))
 			}
 		}
 	}

@@ -193,6 +193,59 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// members returns the texts of all members with a name.
+func members(n *internaltree.Node, name string) (all []string) {
+	for _, m := range n.Fields() {
+		if m.Key == name {
+			all = append(all, strings.TrimSpace(m.Value.String()))
+		}
+		all = append(all, members(m.Value, name)...)
+	}
+	for _, item := range n.Elements() {
+		all = append(all, members(item, name)...)
+	}
+	return all
+}
+
+// A published folder with characters that YAML and shells read otherwise is the same folder in
+// every workflow.
+func TestWriteQuotes(t *testing.T) {
+	const folder = "my 'site': #1 [x]"
+	word := `'my '\''site'\'': #1 [x]'`
+	for host, want := range map[string]map[string]string{
+		"github-pages":     {"path": folder},
+		"cloudflare-pages": {"run": `npx --yes wrangler@4 pages deploy ` + word + ` --project-name "$PROJECT"`},
+		"netlify":          {"run": "npx --yes netlify-cli deploy --prod --no-build --dir " + word},
+		"s3":               {"run": "aws s3 sync " + word + ` "s3://$BUCKET" --delete`},
+		"node":             {"path": folder + "\nmcp-server.mjs"},
+		"gitlab-pages":     {"publish": folder},
+	} {
+		dir := tree(t, map[string]string{"mkdocs.yml": "site_dir: \"" + folder + "\"\n"})
+		p, err := project.Inspect(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := project.Write(dir, p, &project.Options{Host: host, DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if _, err := internaltree.ReadDocument(f.Path, []byte(f.Text)); err != nil {
+				t.Errorf("%s: %v in\n%s", host, err, f.Text)
+			}
+		}
+		root, problems := internaltree.Parse([]byte(files[1].Text), internaltree.YAML)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		for name, value := range want {
+			if got := members(root, name); !slices.Contains(got, value) {
+				t.Errorf("%s: %s is one of %q, want %q in\n%s", host, name, got, value, files[1].Text)
+			}
+		}
+	}
+}
+
 // Existing files stay as they are.
 func TestWriteKeeps(t *testing.T) {
 	const mine = "name: mine\n"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -133,6 +134,27 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
+// pathWord returns a relative path as a word of a shell, which no command takes for an option.
+func pathWord(name string) string {
+	if strings.HasPrefix(name, "-") {
+		name = "./" + name
+	}
+	return process.ShellWord(name)
+}
+
+// quoteCommands quotes the commands after a prefix of their lines that are not plain scalars.
+func quoteCommands(text, prefix string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		command, ok := strings.CutPrefix(line, prefix)
+		command = strings.TrimSuffix(command, "\n")
+		if ok && (strings.Contains(command, ": ") || strings.Contains(command, " #") || strings.HasSuffix(command, ":")) {
+			lines[i] = prefix + "'" + strings.ReplaceAll(command, "'", "''") + "'\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
 // branch returns the branch that is published: the default branch of the remote, or main.
 func (i *inspector) branch() string {
 	for _, name := range []string{".git/refs/remotes/origin/HEAD", ".git/HEAD"} {
@@ -159,7 +181,8 @@ var setups = map[string]string{
 
 // deployment is how a host receives the published folder.
 type deployment struct {
-	// permissions and environment are members of the job, and steps publish the folder FOLDER.
+	// permissions and environment are members of the job, and steps publish the folder: FOLDER is
+	// its name as a YAML scalar, WORD as a word of a shell, and LINE as a line of text.
 	permissions, environment, steps string
 }
 
@@ -168,7 +191,7 @@ const uploaded = `      # Deploy this artifact to your host, next to the files o
         with:
           name: documentation
           path: |
-            FOLDER
+            LINE
             ENDPOINT
           include-hidden-files: true # the index of the site is in .staticmcp
 `
@@ -192,20 +215,20 @@ var deployments = map[string]deployment{
           CLOUDFLARE_ACCOUNT_ID: ${{ secrets.CLOUDFLARE_ACCOUNT_ID }}
 `},
 	"cloudflare-pages": {"", "", `      # Secrets of the repository: a token that may edit Pages, and the account.
-      - run: npx --yes wrangler@4 pages deploy FOLDER --project-name "$PROJECT"
+      - run: npx --yes wrangler@4 pages deploy WORD --project-name "$PROJECT"
         env:
           PROJECT: ${{ github.event.repository.name }}
           CLOUDFLARE_API_TOKEN: ${{ secrets.CLOUDFLARE_API_TOKEN }}
           CLOUDFLARE_ACCOUNT_ID: ${{ secrets.CLOUDFLARE_ACCOUNT_ID }}
 `},
 	"netlify": {"", "", `      # Secrets of the repository: a token, and the id of the site.
-      - run: npx --yes netlify-cli deploy --prod --no-build --dir=FOLDER
+      - run: npx --yes netlify-cli deploy --prod --no-build --dir WORD
         env:
           NETLIFY_AUTH_TOKEN: ${{ secrets.NETLIFY_AUTH_TOKEN }}
           NETLIFY_SITE_ID: ${{ secrets.NETLIFY_SITE_ID }}
 `},
 	"s3": {"", "", `      # Secrets of the repository: a key that may write to the bucket, and a variable with its name.
-      - run: aws s3 sync FOLDER "s3://$BUCKET" --delete
+      - run: aws s3 sync WORD "s3://$BUCKET" --delete
         env:
           BUCKET: ${{ vars.BUCKET }}
           AWS_REGION: ${{ vars.AWS_REGION }}
@@ -219,6 +242,12 @@ var deployments = map[string]deployment{
 var endpoints = map[string]string{
 	"vercel": "api\n            vercel.json", "deno": "mcp.js", "node": "mcp-server.mjs", "lambda": "index.mjs",
 }
+
+// runStep and scriptLine precede the commands of a workflow and of a pipeline.
+const (
+	runStep    = "      - run: "
+	scriptLine = "    - "
+)
 
 // workflow returns the workflow of GitHub Actions that publishes the site.
 func (p *Project) workflow(o *Options, branch string) string {
@@ -249,7 +278,7 @@ jobs:
 		b.WriteString(setups[p.Language])
 	}
 	for _, command := range p.Generate {
-		fmt.Fprintf(&b, "      - run: %s\n", command)
+		b.WriteString(runStep + command + "\n")
 		if p.Folder != "." {
 			fmt.Fprintf(&b, "        working-directory: %s\n", quoted(p.Folder))
 		}
@@ -270,8 +299,9 @@ jobs:
 		}
 		endpoint = strings.Join(list, "\n            ")
 	}
-	b.WriteString(strings.NewReplacer("FOLDER", p.Published, "ENDPOINT", endpoint).Replace(d.steps))
-	return b.String()
+	b.WriteString(strings.NewReplacer("FOLDER", quoted(p.Published), "WORD", pathWord(p.Published), "LINE", p.Published,
+		"ENDPOINT", endpoint).Replace(d.steps))
+	return quoteCommands(b.String(), runStep)
 }
 
 // images are the container images of generators for GitLab.
@@ -287,9 +317,9 @@ func (p *Project) pipeline(branch string) string {
 		fmt.Fprintf(&b, "generate:\n  stage: build\n  image: %s\n  script:\n", images[p.Language])
 		for _, command := range p.Generate {
 			if p.Folder != "." {
-				command = "(cd " + p.Folder + " && " + command + ")"
+				command = "(cd " + pathWord(p.Folder) + " && " + command + ")"
 			}
-			fmt.Fprintf(&b, "    - %s\n", command)
+			b.WriteString(scriptLine + command + "\n")
 		}
 		fmt.Fprintf(&b, "  artifacts:\n    paths: [%s]\n", quoted(p.Published))
 	}
@@ -304,5 +334,5 @@ func (p *Project) pipeline(branch string) string {
   rules:
     - if: $CI_COMMIT_BRANCH == "%s"
 `, quoted(p.Published), quoted(p.Published), branch)
-	return b.String()
+	return quoteCommands(b.String(), scriptLine)
 }
