@@ -56,7 +56,7 @@ type keySet struct {
 
 	// fetching is held by the goroutine that fetches, or waits until it may.
 	fetching chan struct{}
-	waiting  atomic.Int64  // requests that wait for a fetch
+	waiting  waitingRoom
 	begun    atomic.Uint64 // the fetches that have begun
 	mu       sync.Mutex
 	tried    time.Time // guarded by mu
@@ -77,8 +77,46 @@ const (
 	minRSABits  = 2048
 )
 
-// maxWaiting is the maximum number of requests that wait for the keys of an issuer.
-const maxWaiting = 256
+// Limits on the requests that wait for the keys of an issuer: in total, and of one address, so
+// that a client with invented tokens does not keep others from waiting.
+const (
+	maxWaiting          = 256
+	maxWaitingOfAddress = 32
+)
+
+// waitingRoom counts the requests that wait for a fetch. The zero value is empty.
+type waitingRoom struct {
+	mu     sync.Mutex
+	all    int
+	byAddr map[clientKey]int // has the addresses of the requests that wait, and no others
+}
+
+// enter counts a request, unless too many wait already: of its address at most ofAddress, or
+// any number if ctx has no caller with an address. leave ends the wait.
+func (w *waitingRoom) enter(ctx context.Context, ofAddress int) (leave func(), ok bool) {
+	remote := remoteOf(ctx)
+	key := addressKey(remote)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all >= maxWaiting || remote != "" && w.byAddr[key] >= ofAddress {
+		return nil, false
+	}
+	w.all++
+	if w.byAddr == nil {
+		w.byAddr = make(map[clientKey]int)
+	}
+	w.byAddr[key]++
+	return func() { w.leave(key) }, true
+}
+
+func (w *waitingRoom) leave(key clientKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all--
+	if w.byAddr[key]--; w.byAddr[key] == 0 {
+		delete(w.byAddr, key)
+	}
+}
 
 // newKeySet returns a key set that has not fetched anything. Redirects must stay on the
 // host: the address of the keys decides who can issue tokens.
@@ -159,13 +197,19 @@ func (s *keySet) newer(ctx context.Context, old *keys) (*keys, error) {
 // one that was under way may have read the keys before they changed.
 func (s *keySet) with(ctx context.Context, suit func(*keys) bool) (*keys, error) {
 	begun := s.begun.Load()
-	if k := s.loaded(time.Now()); k != nil && suit(k) {
+	k := s.loaded(time.Now())
+	if k != nil && suit(k) {
 		return k, nil
 	}
-	defer s.waiting.Add(-1)
-	if s.waiting.Add(1) > maxWaiting {
+	ofAddress := maxWaitingOfAddress
+	if k == nil { // all clients wait, with valid tokens too, and many may be behind one proxy
+		ofAddress = maxWaiting
+	}
+	leave, ok := s.waiting.enter(ctx, ofAddress)
+	if !ok {
 		return nil, &throttledError{s.opts.Pause}
 	}
+	defer leave()
 	select {
 	case s.fetching <- struct{}{}:
 		defer func() { <-s.fetching }()
@@ -173,7 +217,7 @@ func (s *keySet) with(ctx context.Context, suit func(*keys) bool) (*keys, error)
 		return nil, ctx.Err()
 	}
 	// The requests that waited before this one may have fetched the keys.
-	k := s.loaded(time.Now())
+	k = s.loaded(time.Now())
 	if k != nil && suit(k) {
 		return k, nil
 	}

@@ -52,7 +52,8 @@ type JWTOptions struct {
 	Refresh, Stale time.Duration
 	// Pause is the minimum time between two fetches, however many tokens with unknown keys
 	// arrive, and ten times that after a failed one; 0 means 1 second. Up to 256 requests
-	// with such tokens wait for the fetch, more are asked to come back.
+	// with such tokens wait for the fetch, and 32 of one address (for IPv6, one /64 network)
+	// unless there are no keys yet; more are asked to come back.
 	Pause time.Duration
 	// Timeout bounds a fetch; 0 means 5 seconds.
 	Timeout time.Duration

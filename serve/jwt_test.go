@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -395,6 +396,62 @@ func TestRandomKeysCostOneFetchPerPause(t *testing.T) {
 			t.Errorf("a known key: %v after %v, want at once", err, time.Since(began))
 		}
 		attackers.Wait()
+	})
+}
+
+// TestRandomKeysOfOneAddress sends tokens with keys that the issuer does not have from one
+// client, while it rotates its keys. Behind a trusted proxy, other clients still wait for the new
+// key.
+func TestRandomKeysOfOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, fresh, random := ecKey(t, "old"), ecKey(t, "fresh"), ecKey(t, "")
+		i := newIssuer(old)
+		o := &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{i.verifier(t, nil)}}}
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+		h := serve.NewHandler(tools{}, o)
+		status := func(client string, key jose.JSONWebKey) int {
+			return from(h, "10.0.0.1:1", toolCall("look"), "X-Forwarded-For", client,
+				"Authorization", "Bearer "+signed(t, jose.ES256, key, goodClaims(nil))).Code
+		}
+
+		// All clients may wait for the first keys.
+		var first sync.WaitGroup
+		for range 40 {
+			first.Go(func() {
+				if got := status("192.0.2.1", old); got != http.StatusOK {
+					t.Errorf("before there are keys: status %d, want 200", got)
+				}
+			})
+		}
+		first.Wait()
+
+		const all, most = 256, 32
+		var got sync.Map
+		var attackers sync.WaitGroup
+		for n := range all {
+			random.KeyID = rand.Text()
+			key := random
+			attackers.Go(func() {
+				got.Store(n, status("192.0.2.66", key))
+			})
+		}
+		synctest.Wait()
+		i.publish(old, fresh)
+		if got := status("192.0.2.1", fresh); got != http.StatusOK {
+			t.Errorf("another client with a new key: status %d, want 200", got)
+		}
+		attackers.Wait()
+		counts := map[int]int{}
+		for _, code := range got.Range {
+			counts[code.(int)]++
+		}
+		if counts[http.StatusUnauthorized] != most || counts[http.StatusServiceUnavailable] != all-most {
+			t.Errorf("%d random keys of one client: %v, want %d that waited for 401, and 503 for others", all, counts, most)
+		}
+		// Their places are free again.
+		if got := status("192.0.2.66", random); got != http.StatusUnauthorized {
+			t.Errorf("a random key later: status %d, want 401", got)
+		}
 	})
 }
 
