@@ -161,6 +161,34 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// TestApprovalOfServer: a rule that requires consent to a server lets the client connect, which
+// is then asked at each use. The consent covers neither what is forbidden nor other rules.
+func TestApprovalOfServer(t *testing.T) {
+	o := &serve.Options{Auth: companyTokens(t)}
+	o.Policy = policyOf(t, `permit (principal, action in Action::"use", resource);
+@id("server") @approval("always") forbid (principal, action == Action::"connect", resource == Server::"a");
+@id("server-b") @approval("always") forbid (principal, action == Action::"connect", resource == Server::"b");
+@id("never") forbid (principal, action == Action::"call", resource == Tool::"b/run");`, nil)
+	s := httptest.NewServer(serve.NewHandler(company{servers: []string{"a", "b"}}, o))
+	t.Cleanup(s.Close)
+	a := newAsker(t, s.URL)
+	a.answer = `{"action":"decline"}`
+	got := a.call("a_run")
+	if !strings.Contains(got, "rule server requires") || !strings.Contains(a.question, "Rule: server") {
+		t.Errorf("declined: %s, question %q", got, a.question)
+	}
+	a.answer = `{"action":"accept","content":{"allow":true}}`
+	if got := a.call("a_run"); !strings.Contains(got, "ran a_run") || a.question == "" {
+		t.Errorf("accepted: %s, question %q", got, a.question)
+	}
+	if got := a.call("a_run"); !strings.Contains(got, "ran a_run") || a.question != "" {
+		t.Errorf("again: %s, question %q, want none", got, a.question)
+	}
+	if got := a.call("b_run"); !strings.Contains(got, "rule never") || a.question != "" {
+		t.Errorf("forbidden: %s, question %q, want none", got, a.question)
+	}
+}
+
 // TestApprovalsModern: in 2026-07-28 the question is the answer, and the client repeats the
 // call with the consent. A client that cannot ask gets the reason.
 func TestApprovalsModern(t *testing.T) {

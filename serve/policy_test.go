@@ -160,6 +160,23 @@ func (a itemUse) post(h http.Handler, who string) string {
 	return w.Body.String()
 }
 
+// TestPolicyScopesOfServerAndItem: rules about a server and about its tool ask for their scopes
+// in one challenge.
+func TestPolicyScopesOfServerAndItem(t *testing.T) {
+	o := &serve.Options{}
+	o.Policy = policyOf(t, `permit (principal, action in Action::"use", resource);
+@scopes("in") forbid (principal, action == Action::"connect", resource == Server::"c")
+unless { principal in Scope::"in" };
+@scopes("run") forbid (principal, action == Action::"call", resource == Tool::"c/run")
+unless { principal in Scope::"run" };`, nil)
+	w := exchange(companyHandler(t, o), http.MethodPost, "/mcp", toolCall("c_run"),
+		"Authorization", "Bearer token-of-bob-0000")
+	got := w.Header().Get("WWW-Authenticate")
+	if w.Code != http.StatusForbidden || !strings.Contains(got, `scope="in run"`) {
+		t.Errorf("status %d, %s; want 403 with both scopes", w.Code, got)
+	}
+}
+
 func companyHandler(t testing.TB, opts *serve.Options) *serve.Handler {
 	t.Helper()
 	if opts.Auth == nil {

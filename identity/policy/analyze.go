@@ -25,16 +25,12 @@ import (
 // the context may permit, and their forbids may not apply. open reports whether there are
 // such rules, so that the decision may differ.
 func (s *Set) Might(r *Request) (d Decision, open bool) {
-	who := newSubject(r.Principal)
-	if r.Action != Connect {
-		for _, server := range serverObjects(r.Item.Servers) {
-			if d := s.prepare(who, Connect, server).might(s, nil); d.forbids() {
-				return d, false
-			}
-		}
-	}
-	c := s.prepare(who, r.Action, newObject(s.withToolScopes(r.Item)))
-	return c.might(s, nil), c.open()
+	what := newObject(s.withToolScopes(r.Item))
+	d = s.join(newSubject(r.Principal), r.Action, what, r.servers(), s.prepare, func(c *candidates) Decision {
+		open = open || c.open()
+		return c.might(s, nil)
+	})
+	return d, open
 }
 
 // Holder is who a rule names: a user, or what users are in.

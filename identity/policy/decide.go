@@ -80,16 +80,77 @@ func (d *Decision) Reason() string {
 func (s *Set) Decide(r *Request) Decision {
 	who := newSubject(r.Principal)
 	what := newObject(s.withToolScopes(r.Item))
-	for _, server := range r.Item.Servers {
-		if r.Action == Connect {
-			break
-		}
-		at := newObject(Item{Kind: ServerKind, Servers: []string{server}})
-		if d := s.prepare(who, Connect, at).decide(s, &r.Situation); d.forbids() {
+	return s.join(who, r.Action, what, r.servers(), s.prepare, func(c *candidates) Decision {
+		return c.decide(s, &r.Situation)
+	})
+}
+
+// servers returns the servers whose rules also decide about the request.
+func (r *Request) servers() []*object {
+	if r.Action == Connect {
+		return nil
+	}
+	return serverObjects(r.Item.Servers)
+}
+
+// join decides about an item and the servers that it comes from together, so that what lifts
+// all rules is asked for at once. What nothing lifts denies first, then what a token with
+// other scopes avoids; consent is last, because it permits everything. find returns the rules
+// for each, and outcome decides by them.
+func (s *Set) join(
+	who *subject, a Action, what *object, servers []*object,
+	find func(who *subject, a Action, what *object) *candidates, outcome func(*candidates) Decision,
+) Decision {
+	var held *Decision // by rules about servers, which scopes or consent lift
+	for _, server := range servers {
+		d := outcome(find(who, Connect, server))
+		switch {
+		case !d.forbids():
+		case !d.visible():
 			return d
+		default:
+			held = d.with(held)
 		}
 	}
-	return s.prepare(who, r.Action, what).decide(s, &r.Situation)
+	use := outcome(find(who, a, what))
+	if held == nil {
+		return use
+	}
+	if !use.visible() && who.principal != nil { // a token with the scopes may be permitted
+		use = outcome(s.prepare(who.with(held.Scopes), a, what))
+	}
+	if !use.visible() {
+		return use
+	}
+	return *use.with(held)
+}
+
+// with returns the decision of the rules of both, neither of which denies for good. held may
+// be nil, and is otherwise not an allowance.
+func (d Decision) with(held *Decision) *Decision {
+	if held == nil {
+		return &d
+	}
+	all := *held
+	if d.Effect != Allow {
+		all.Rules = ranked(slices.Concat(all.Rules, d.Rules))
+	}
+	all.ItemID = d.ItemID
+	all.Errors = slices.Concat(all.Errors, d.Errors)
+	all.Scopes = slices.Clip(all.Scopes)
+	for _, scope := range d.Scopes {
+		if !slices.Contains(all.Scopes, scope) {
+			all.Scopes = append(all.Scopes, scope)
+		}
+	}
+	if len(all.Scopes) > 0 {
+		all.Effect = Deny
+		all.Approval = ""
+	} else {
+		all.Effect = Ask
+		all.Approval = shortest(all.Rules)
+	}
+	return &all
 }
 
 // forbids reports whether rules forbid, rather than no rule permit, the request.
@@ -147,8 +208,8 @@ func (v *verdict) decision(what *object) Decision {
 		d.Rules = ranked(v.forbids)
 	case v.needsScopes():
 		d.Rules = ranked(v.forbids)
-	case len(v.permits) == 0:
-	case len(v.forbids) > 0:
+	case len(v.permits) == 0 && (what.item.Kind != ServerKind || len(v.forbids) == 0):
+	case len(v.forbids) > 0: // of a server also without a permit, which its items do not need
 		d.Effect = Ask
 		d.Rules = v.forbids
 		d.Approval = shortest(v.forbids)
@@ -301,12 +362,12 @@ func (c *candidates) noteScopes(lists ...ruleList) {
 
 // offerScopes completes the decision of rules that say v, if only scopes are missing: a token
 // with them must be able to do more, otherwise the request is denied because no rule permits
-// it.
+// it. That goes for items: a server needs no permit for what is used of it, and a forbid stays.
 func (c *candidates) offerScopes(s *Set, d *Decision, v *verdict, now *Situation) {
 	if v.denies() || !v.needsScopes() {
 		return
 	}
-	if len(v.permits) == 0 && !c.permitsWithScopes(s, now) {
+	if c.action != Connect && len(v.permits) == 0 && !c.permitsWithScopes(s, now) {
 		d.Rules = nil
 		return
 	}
@@ -315,15 +376,10 @@ func (c *candidates) offerScopes(s *Set, d *Decision, v *verdict, now *Situation
 
 // permitsWithScopes reports whether the caller could do it with a token that has the scopes.
 func (c *candidates) permitsWithScopes(s *Set, now *Situation) bool {
-	p := c.who.principal
-	if p == nil || c.who.widened {
+	if c.who.principal == nil || c.who.widened {
 		return false
 	}
-	wide := *p
-	wide.Scopes = slices.Concat(p.Scopes, c.scopes)
-	who := newSubject(&wide)
-	who.widened = true
-	d := s.prepare(who, c.action, c.what).might(s, now)
+	d := s.prepare(c.who.with(c.scopes), c.action, c.what).might(s, now)
 	return d.Effect != Deny
 }
 

@@ -23,14 +23,13 @@ func (e *Engine) Tool(p *mcp.Principal, cat *mcp.Catalog, name string, now *Situ
 func (e *Engine) ToolOf(p *mcp.Principal, t *mcp.Tool, now *Situation) Decision {
 	s := e.state.Load()
 	item := s.toolItem(t)
-	who := s.subject(p)
-	for _, name := range item.Servers {
-		server := serverObjects([]string{name})[0]
-		if d := s.set.prepare(who, Connect, server).decide(s.set, now); d.forbids() {
-			return d
+	servers := serverObjects(item.Servers)
+	return s.set.join(s.subject(p), Call, newObject(item), servers, s.set.prepare, func(c *candidates) Decision {
+		if c.action == Connect {
+			return c.decide(s.set, now)
 		}
-	}
-	return s.set.prepare(who, Call, newObject(item)).might(s.set, now)
+		return c.might(s.set, now)
+	})
 }
 
 // Prompt decides about a prompt of a catalog; a is Get or Complete.
@@ -78,7 +77,8 @@ func (e *Engine) Template(p *mcp.Principal, cat *mcp.Catalog, uriTemplate string
 
 // Connect decides whether a caller may connect at all: it may if a rule permits that for a
 // server, or if it sees an item, or if it is not known yet what the server offers. A forbid
-// for every server denies.
+// for every server denies, unless consent lifts it, for which the user is asked when an item
+// is used.
 func (e *Engine) Connect(p *mcp.Principal, cat *mcp.Catalog, now *Situation) Decision {
 	s := e.state.Load()
 	who := s.subject(p)
@@ -90,7 +90,7 @@ func (e *Engine) Connect(p *mcp.Principal, cat *mcp.Catalog, now *Situation) Dec
 		if d.Effect == Allow {
 			return d
 		}
-		if d.forbids() {
+		if d.forbids() && d.Effect != Ask {
 			denied = d
 			forbidden++
 		}
@@ -287,12 +287,9 @@ func (e *Engine) Items(p *mcp.Principal, cat *mcp.Catalog) []Access {
 	var all []Access
 	for l := range listCount {
 		for _, o := range v.list(l) {
-			d := s.candidates(who, o.item.Kind.UseOf(), o).might(s.set, nil)
-			for _, server := range o.servers {
-				if c := s.candidates(who, Connect, server).might(s.set, nil); c.forbids() {
-					d = c
-				}
-			}
+			d := s.set.join(who, o.item.Kind.UseOf(), o, o.servers, s.candidates, func(c *candidates) Decision {
+				return c.might(s.set, nil)
+			})
 			all = append(all, Access{o.item, d})
 		}
 	}

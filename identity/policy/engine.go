@@ -131,14 +131,11 @@ func (s *state) candidates(who *subject, a Action, what *object) *candidates {
 	return c
 }
 
-// decide decides about one object, after the servers that it comes from.
+// decide decides about one object, and the servers that it comes from.
 func (s *state) decide(who *subject, a Action, what *object, now *Situation) Decision {
-	for _, server := range what.servers {
-		if d := s.candidates(who, Connect, server).decide(s.set, now); d.forbids() {
-			return d
-		}
-	}
-	return s.candidates(who, a, what).decide(s.set, now)
+	return s.set.join(who, a, what, what.servers, s.candidates, func(c *candidates) Decision {
+		return c.decide(s.set, now)
+	})
 }
 
 // sees returns the decision whether a caller sees an object in a list: it is listed if the

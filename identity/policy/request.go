@@ -190,6 +190,15 @@ func newSubject(p *mcp.Principal) *subject {
 	}
 }
 
+// with returns the caller, who has a token, with more scopes.
+func (who *subject) with(scopes []string) *subject {
+	wide := *who.principal
+	wide.Scopes = slices.Concat(wide.Scopes, scopes)
+	w := newSubject(&wide)
+	w.widened = true
+	return w
+}
+
 func setOf(values []string) types.Set {
 	list := make([]types.Value, len(values))
 	for i, v := range values {

@@ -138,6 +138,73 @@ unless { principal.scopes.contains("write") };`)
 	}
 }
 
+// TestServerAndItem: rules about a server and about what is in it decide together. What nothing
+// lifts comes first, scopes are asked for at once, and consent to one rule skips no other.
+func TestServerAndItem(t *testing.T) {
+	const (
+		calls       = `permit (principal, action == Action::"call", resource);`
+		callWithB   = `permit (principal in Scope::"b", action == Action::"call", resource);`
+		serverScope = `@id("sa") @scopes("a") forbid (principal, action == Action::"connect", resource == Server::"s")
+unless { principal in Scope::"a" };`
+		parentScope = `@id("pc") @scopes("c") forbid (principal, action == Action::"connect", resource == Server::"p")
+unless { principal in Scope::"c" };`
+		serverAsk = `@id("ask-s") @approval("always")
+forbid (principal, action == Action::"connect", resource == Server::"s");`
+		itemScope = `@id("ib") @scopes("b") forbid (principal, action == Action::"call", resource == Tool::"s/x")
+unless { principal in Scope::"b" };`
+		itemAsk = `@id("ask-i") @approval("session")
+forbid (principal, action == Action::"call", resource == Tool::"s/x");`
+		itemForbid   = `@id("no") forbid (principal, action == Action::"call", resource == Tool::"s/x");`
+		serverForbid = `@id("no-s") forbid (principal, action == Action::"connect", resource == Server::"s");`
+	)
+	for _, tt := range []struct {
+		name, rules, scopes string
+		want, offered       string
+		approval            policy.Approval
+	}{
+		{"no rule permits connect", calls + serverScope, "", "deny by sa", "a", ""},
+		{"with the scope", calls + serverScope, "a", "allow by line-1", "", ""},
+		{"both", calls + serverScope + itemScope, "", "deny by sa, ib", "a b", ""},
+		{"both, one held", calls + serverScope + itemScope, "a", "deny by ib", "b", ""},
+		{"two servers and the item", calls + serverScope + parentScope + itemScope, "", "deny by sa, pc, ib", "a c b", ""},
+		{"the scope would permit", callWithB + serverScope + itemScope, "", "deny by sa, ib", "a b", ""},
+		{"no scope would permit", serverScope + itemScope, "", "deny by default", "", ""},
+		{"no scope lifts a forbid", calls + serverScope + itemForbid, "", "deny by no", "", ""},
+		{"nor one of the server", calls + serverForbid + itemScope, "", "deny by no-s", "", ""},
+		{"consent without a permit to connect", calls + serverAsk, "", "ask by ask-s", "", policy.ApproveAlways},
+		{"consent to both", calls + serverAsk + itemAsk, "", "ask by ask-s, ask-i", "", policy.ApproveSession},
+		{"consent lifts no forbid of the item", calls + serverAsk + itemForbid, "", "deny by no", "", ""},
+		{"nor does it permit", serverAsk, "", "deny by default", "", ""},
+		{"scopes come before consent", calls + serverAsk + itemScope, "", "deny by ib, ask-s", "b", ""},
+		{"of the server too", calls + serverScope + itemAsk, "", "deny by sa, ask-i", "a", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := parse(t, strings.ReplaceAll(tt.rules, ";@", ";\n@"))
+			who := &mcp.Principal{Name: "ann", Scopes: strings.Fields(tt.scopes)}
+			cat := &mcp.Catalog{
+				Sources: []mcp.JoinedSource{{Name: "s"}},
+				Tools:   []mcp.Tool{{Name: "s_x", Origins: []mcp.Origin{{Source: "s", Name: "x"}, {Source: "p"}}}},
+			}
+			item := policy.Item{Kind: policy.ToolKind, Servers: []string{"s", "p"}, Name: "x"}
+			e := policy.NewEngine(set, nil)
+			now := &policy.Situation{}
+			might, _ := set.Might(&policy.Request{Principal: who, Action: policy.Call, Item: item})
+			for by, d := range map[string]policy.Decision{
+				"Decide": set.Decide(&policy.Request{Principal: who, Action: policy.Call, Item: item}),
+				"Tool":   e.Tool(who, cat, "s_x", now),
+				"ToolOf": e.ToolOf(who, &cat.Tools[0], now),
+				"Items":  e.Items(who, cat)[0].Decision,
+				"Might":  might,
+			} {
+				if d.String() != tt.want || strings.Join(d.Scopes, " ") != tt.offered || d.Approval != tt.approval {
+					t.Errorf("%s = %s, offering %q, consent %q; want %s, %q, %q",
+						by, &d, d.Scopes, d.Approval, tt.want, tt.offered, tt.approval)
+				}
+			}
+		})
+	}
+}
+
 // TestDecideKeepsTheRequest decides one request by two sets: the patterns of the first are not
 // those of the second.
 func TestDecideKeepsTheRequest(t *testing.T) {
