@@ -22,7 +22,7 @@ func TestWatchdogEndsHangs(t *testing.T) {
 	c.StopTimeout = 100 * time.Millisecond
 	src := open(t, c, &client.Options{Timeouts: client.Timeouts{
 		Hang: 50 * time.Millisecond,
-		Ping: 100 * time.Millisecond,
+		Ping: time.Second, // enough for the process that replaces it
 	}})
 	first := src.State().PID
 	_, err := call(t, src, "hang", "")
@@ -90,7 +90,7 @@ func TestWatchdogOverHTTP(t *testing.T) {
 			leaks(t)
 			u := newUpstream(t, &world{})
 			src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true},
-				&client.Options{Version: v, Timeouts: client.Timeouts{Hang: 50 * time.Millisecond, Ping: 100 * time.Millisecond}})
+				&client.Options{Version: v, Timeouts: client.Timeouts{Hang: 50 * time.Millisecond, Ping: time.Second}})
 			inner := *u.handler.Load()
 			recovered := make(chan struct{})
 			u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
