@@ -192,7 +192,7 @@ func writeNPMPackage(out *Output, m *npmManifest, p Platform, files []File) erro
 }
 
 // maxDownload is the largest size of a package that npm downloads.
-const maxDownload = 15 << 20
+const maxDownload = 15_000_000
 
 // verifyNPM verifies that the package of a platform has the program that was built.
 func (o *Output) verifyNPM(p Platform) error {

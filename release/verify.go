@@ -23,7 +23,7 @@ import (
 )
 
 // maxBinary is the largest size of a program. People download it on slow lines.
-const maxBinary = 40 << 20
+const maxBinary = 40_000_000
 
 type verifyOptions struct {
 	Out            string // output folder
