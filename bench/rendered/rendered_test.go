@@ -202,7 +202,7 @@ func isMark(n *html.Node) bool {
 	for up := n; up != nil && up.Type == html.ElementNode; up = up.Parent {
 		for _, a := range up.Attr {
 			if a.Key == "class" && (strings.Contains(a.Val, "src") || strings.Contains(a.Val, "out-of-band") ||
-				strings.Contains(a.Val, "hideme")) {
+				strings.Contains(a.Val, "hideme") || strings.Contains(a.Val, "section-number")) {
 				return true
 			}
 		}

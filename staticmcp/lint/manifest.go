@@ -138,21 +138,39 @@ func (s *fileReport) checkMembers(object located, list members, specs []memberSp
 }
 
 // generatorSyntax matches what documentation generators replace in their own output:
-// admonitions, attribute lists, statements and expressions of templates, and icons.
-var generatorSyntax = lazyregexp.New(`^(?:\?\?\?|!!!|:::|=== ")` +
+// admonitions, attribute lists, statements and expressions of templates, shortcodes, icons, emoji
+// by name, modules, badges, entities, and what stands around the content of a page.
+var generatorSyntax = lazyregexp.New(`^(?:\?\?\?|!!!|:::|/// ?[a-z]|=== "|\[TOC\]|\[\[_?TOC_?\]\]|<no title>)` +
+	`|^(?i:edit this page|table of contents|on this page)\b` +
+	`|^(?:import|export) [^"']* from ["'][^"']*["']` +
+	`|^:[a-z][a-z0-9_+-]*: ` +
+	`|\{\{[<%#][^{}]*\}\}` +
+	`|\[?!\[[^\[\]]*\]\([^()]*\)` +
+	`|&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,5}|#x[0-9A-Fa-f]{2,5});` +
 	`|(?:^|[^{])\{:?\s*[#.][A-Za-z][\w-]*(?:\s[^{}]*)?\}` +
 	`|(?:^|[^{])\{:?\s*(?:width|height|align|target|rel|data-[\w-]+)=[^{}]*\}` +
 	`|\{%[^{}]*%\}` +
 	`|\{\{-?\s*[A-Za-z_][\w.]*(?:\([^(){}]*\))?\s*-?\}\}` +
 	`|:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
 
-// checkWording warns of generator syntax in the texts of an object by which models choose.
+// checkWording warns of generator syntax in the texts of an object by which models choose, and of
+// descriptions that say nothing.
 func (s *fileReport) checkWording(list members, what, pointer string) {
 	for _, member := range []string{"name", "title", "description"} {
 		m := list.get(member)
 		if found := generatorSyntax().FindString(m.text()); found != "" {
 			s.At(m.at).Add(ruleGeneratorSyntax, pointer+"/"+member, "write it as plain text",
 				"the %s of %s has the markup %q", member, what, strings.TrimSpace(found))
+		}
+	}
+	description := list.get("description")
+	said := strings.TrimRight(strings.TrimSpace(description.text()), ".")
+	for _, member := range []string{"name", "title"} {
+		if said != "" && strings.EqualFold(said, strings.TrimSpace(list.get(member).text())) {
+			s.At(description.at).Add(ruleDescriptionRepeats, pointer+"/description",
+				"say what it contains or does: models choose by the description",
+				"the description of %s only repeats its %s", what, member)
+			return
 		}
 	}
 }

@@ -22,6 +22,8 @@ var (
 		"a `serverInfo.version` that is not a semantic version")
 	ruleGeneratorSyntax = rules.Warning("staticmcp/generator-syntax",
 		"a name, title or description with the markup of a documentation generator, such as `{#id}`, `{{ name }}` or `!!!`")
+	ruleDescriptionRepeats = rules.Note("staticmcp/description-repeats",
+		"a description that only repeats the name or the title")
 	ruleDuplicate = rules.Fixable(rules.Error("staticmcp/duplicate",
 		"two entries of a list with the same name or URI"))
 	ruleURI         = rules.Error("staticmcp/uri", "a resource URI without a scheme, or without a usable file name")

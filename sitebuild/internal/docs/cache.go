@@ -20,7 +20,7 @@ import (
 )
 
 // cacheFormat is increased when the stored form of pages changes.
-const cacheFormat = 1
+const cacheFormat = 2
 
 // cache stores parsed pages between builds. It is safe for concurrent use. A nil *cache stores
 // nothing.

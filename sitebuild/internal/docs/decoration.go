@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"html"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
@@ -72,10 +73,45 @@ func undecorated(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
+var (
+	// inlineLinks are links and images within a text, and htmlMarks tags that only format it.
+	inlineLinks = lazyregexp.New(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
+	htmlMarks   = lazyregexp.New(`</?(?:a|abbr|b|br|code|em|font|i|kbd|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>`)
+)
+
+// plainText returns a text of front matter as one line, without the markup of Markdown and HTML.
+func plainText(text string) string {
+	if strings.ContainsAny(text, "[`*&<") {
+		text = inlineLinks().ReplaceAllString(text, "$1")
+		text = htmlMarks().ReplaceAllString(text, " ")
+		text = strings.NewReplacer("**", "", "`", "").Replace(text)
+		text = html.UnescapeString(text)
+	}
+	return closed(strings.Join(strings.Fields(text), " "))
+}
+
+// plainTitle returns a title as plain text, without an emoji at either end.
+func plainTitle(text string) string {
+	text = undecorated(plainText(text))
+	bare := strings.TrimSpace(strings.TrimFunc(text, func(r rune) bool { return isPictogram(r) || r == ' ' }))
+	if bare == "" {
+		return text
+	}
+	return bare
+}
+
+// isPictogram reports whether r is an emoji or a part of one. Older symbols such as © and →
+// are not.
+func isPictogram(r rune) bool {
+	const variation, joiner = '\ufe0f', '\u200d'
+	return r == variation || r == joiner || r >= 0x2600 && r <= 0x27bf || r >= 0x2b00 && r <= 0x2bff ||
+		r >= 0x1f000 && r <= 0x1faff
+}
+
 // isDecoration reports whether a paragraph is the first line of an admonition or a tab,
 // or a template statement, and so does not describe the page.
 func isDecoration(text string) bool {
-	for _, mark := range []string{":::", "!!!", "???", "===", "{%", "[TOC]", "[[toc]]", "[[_TOC_]]"} {
+	for _, mark := range []string{":::", "///", "!!!", "???", "===", "{%", "{{#", "|||", "[TOC]", "[[toc]]", "[[_TOC_]]"} {
 		if strings.HasPrefix(text, mark) {
 			return true
 		}

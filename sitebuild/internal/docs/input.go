@@ -54,7 +54,7 @@ func folderName(dir string) string {
 		return ""
 	}
 	name := filepath.Base(abs)
-	project := filepath.Base(sitewriter.ProjectFolder(abs))
+	project := projectName(abs)
 	switch {
 	case !sitewriter.IsContentFolder(name) || sitewriter.IsContentFolder(project):
 		return name
@@ -67,11 +67,25 @@ func folderName(dir string) string {
 // projectTitle titles a site after the folder's project, or "" if that is called docs as
 // well.
 func projectTitle(dir string) string {
-	project := filepath.Base(sitewriter.ProjectFolder(dir))
+	project := projectName(dir)
 	if sitewriter.IsContentFolder(project) {
 		return ""
 	}
 	return project
+}
+
+// projectName returns the name of a folder's project: that of its folder, or in the module
+// cache of Go, such as fiber/v3@v3.1.0, that of the module.
+func projectName(dir string) string {
+	folder := sitewriter.ProjectFolder(dir)
+	name, version, cached := strings.Cut(filepath.Base(folder), "@")
+	if !cached || name == "" || !strings.HasPrefix(version, "v") {
+		return filepath.Base(folder)
+	}
+	if major := strings.TrimLeft(name, "v0123456789"); major == "" {
+		return filepath.Base(filepath.Dir(folder))
+	}
+	return name
 }
 
 // Paths implements [sitewriter.Input].

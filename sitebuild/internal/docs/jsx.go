@@ -190,5 +190,5 @@ func (c *cleaner) describe(t *tag) {
 
 // isLink reports whether a component is a link.
 func isLink(name string) bool {
-	return name == "Link" || name == "a" || name == "NavLink"
+	return name == "a" || strings.HasSuffix(name, "Link")
 }

@@ -182,18 +182,18 @@ const maxDescription = 200
 // describe fills in the title, the description and the keywords.
 func (p *Page) describe() {
 	f := p.front
-	p.Title = undecorated(strings.Join(strings.Fields(f.title), " "))
+	p.Title = plainTitle(f.title)
 	for _, s := range p.Sections {
 		if p.Title == "" && s.Level == 1 {
-			p.Title = s.Heading
+			p.Title = cmp.Or(plainTitle(s.Heading), s.Heading)
 		}
 	}
 	if p.Title == "" {
 		p.Title = titleOf(p.File)
 	}
-	p.Description = undecorated(strings.Join(strings.Fields(f.description), " "))
-	if p.Description == "" {
-		p.Description = opening(p.raw.first, maxDescription)
+	p.Description = undecorated(plainText(f.description))
+	if p.Description == "" || p.Description == p.Title {
+		p.Description = cmp.Or(opening(p.raw.lead.text(), maxDescription), p.headings())
 	}
 	p.Title = strings.Clone(p.Title)
 	p.Description = strings.Clone(p.Description)
@@ -205,6 +205,20 @@ func (p *Page) describe() {
 		p.Keywords = append(p.Keywords, f.label)
 	}
 	p.Unsearched = f.unsearched
+}
+
+// headings returns the headings of a page as its description, or "" if it has at most one.
+func (p *Page) headings() string {
+	var list []string
+	for _, s := range p.Sections {
+		if s.Level == 2 {
+			list = append(list, s.Heading)
+		}
+	}
+	if len(list) < 2 {
+		return ""
+	}
+	return shorten("Sections: "+strings.Join(list, ", "), maxDescription)
 }
 
 // titleOf derives a title from the name of a file.

@@ -20,7 +20,7 @@ type parsed struct {
 	breaks   lineBreaks // of the body, computed on first use
 	code     []span     // ranges of code in the source, in order
 	anchors  []string
-	first    string // the first paragraph
+	lead     lead
 	// pieces are the plain texts, in order, with their offsets.
 	pieces []textPiece
 }
@@ -208,6 +208,7 @@ type walker struct {
 	out    *parsed
 	buf    strings.Builder // the text of the current block
 	at     int             // where it begins
+	links  []span          // those of buf that are in links; the end of an open one is -1
 }
 
 // visit is the callback of [ast.Walk].
@@ -224,15 +225,13 @@ func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
 // block collects what a block contributes to the result.
 func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 	if !entering {
+		outside := w.outsideLinks()
 		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
 			untabled(&w.buf)
 		}
-		p, ok := n.(*ast.Paragraph)
-		if ok && w.out.first == "" && p.Parent().Kind() == ast.KindDocument {
+		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock && w.out.lead.nested == "" {
 			text := strings.Join(strings.Fields(w.buf.String()), " ")
-			if !isDecoration(text) {
-				w.out.first = undecorated(text)
-			}
+			w.out.lead.add(n, text, outside)
 		}
 		w.flush()
 		return ast.WalkContinue
@@ -351,8 +350,41 @@ func isUnderline(line string) bool {
 	return bare != "" && (strings.Trim(bare, "=") == "" || strings.Trim(bare, "-") == "")
 }
 
+// link notes that a link begins or ends at the end of the text so far.
+func (w *walker) link(begins bool) {
+	last := len(w.links) - 1
+	open := last >= 0 && w.links[last].end < 0
+	switch {
+	case begins && !open:
+		w.links = append(w.links, span{w.buf.Len(), -1})
+	case !begins && open:
+		w.links[last].end = w.buf.Len()
+	}
+}
+
+// outsideLinks returns the text so far without that of links.
+func (w *walker) outsideLinks() string {
+	text := w.buf.String()
+	if len(w.links) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, l := range w.links {
+		b.WriteString(text[at:l.start])
+		if at = l.end; at < 0 {
+			return b.String()
+		}
+	}
+	return b.String() + text[at:]
+}
+
 // inline collects texts and links.
 func (w *walker) inline(n ast.Node, entering bool) {
+	switch n.Kind() {
+	case ast.KindLink, ast.KindImage, ast.KindAutoLink:
+		w.link(entering)
+	}
 	if !entering {
 		return
 	}
@@ -376,7 +408,11 @@ func (w *walker) inline(n ast.Node, entering bool) {
 	case *ast.RawHTML:
 		for j := range i.Segments.Len() {
 			s := i.Segments.At(j)
-			w.anchorsIn(string(s.Value(w.src)))
+			tag := string(s.Value(w.src))
+			w.anchorsIn(tag)
+			if strings.HasPrefix(tag, "<a ") || strings.HasPrefix(tag, "</a>") {
+				w.link(tag[1] == 'a')
+			}
 		}
 		w.buf.WriteByte(' ')
 	}
@@ -421,4 +457,5 @@ func (w *walker) flush() {
 		w.out.pieces = append(w.out.pieces, textPiece{w.at, t})
 	}
 	w.buf.Reset()
+	w.links = w.links[:0]
 }

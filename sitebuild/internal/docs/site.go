@@ -125,8 +125,17 @@ func (m *maker) name() string {
 	return "docs"
 }
 
-// title returns the title of the documents, or the name of the server.
-func (m *maker) title() string { return cmp.Or(m.set.Title, m.name()) }
+// title returns the title of the documents, or the name of the server, as it follows "the
+// documentation of".
+func (m *maker) title() string {
+	title := cmp.Or(m.set.Title, m.name())
+	for _, end := range []string{" documentation", " docs", " manual"} {
+		if bare := len(title) - len(end); bare > 0 && strings.EqualFold(title[bare:], end) {
+			return title[:bare]
+		}
+	}
+	return title
+}
 
 // instructions returns the instructions for using the site.
 func (m *maker) instructions() string {

@@ -257,9 +257,10 @@ func clone(n *html.Node, depth int) *html.Node {
 }
 
 // junkClasses are the classes of elements that are not content: navigation, links of a
-// heading to itself, buttons, line numbers, and texts for screen readers that repeat others.
+// heading to itself and its number, buttons, line numbers, and texts for screen readers that repeat others.
 var junkClasses = wordSet(
 	"headerlink", "header-anchor", "hash-link", "anchor-link", "permalink", "heading-anchor", "anchorjs-link",
+	"section-number",
 	"navheader", "navfooter", "breadcrumb", "breadcrumbs", "theme-doc-breadcrumbs", "wy-breadcrumbs",
 	"sphinxsidebar", "md-sidebar", "md-source-file", "md-content__button", "md-feedback", "rst-footer-buttons",
 	"related", "toc", "tocnav", "table-of-contents", "contents-toc", "theme-doc-toc-mobile", "pagination-nav",

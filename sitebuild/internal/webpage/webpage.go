@@ -68,10 +68,13 @@ func Read(source []byte) (*Page, error) {
 }
 
 // titleOf returns the title of a page: that of its first main heading, of its first heading,
-// or of the window without the name of the site.
+// or of the window without the name of the site. It is empty if the page has none.
 func titleOf(w *writer, window string) string {
 	if title := cmp.Or(w.mainTitle, w.firstTitle); title != "" {
 		return title
+	}
+	if strings.HasPrefix(window, "<no title>") { // of Sphinx
+		return ""
 	}
 	for _, mark := range []string{" — ", " – ", " | ", " · ", " :: ", " - "} {
 		if i := strings.LastIndex(window, mark); i > 0 {
