@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/glob"
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/servercard"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -64,6 +66,74 @@ func (e *Endpoint) members() (*policy.Set, error) {
 	return policy.Parse("endpoint "+e.Name, []byte(b.String()))
 }
 
+// EndpointError is the error of [Run] and [Serve] for an [Endpoint] that names no source.
+type EndpointError struct {
+	// Name is that of the endpoint.
+	Name    string
+	Problem string
+}
+
+// Error implements the error interface.
+func (e *EndpointError) Error() string { return "endpoint " + e.Name + ": " + e.Problem }
+
+// proveEndpoints returns an error for an endpoint that names no source of src, which is
+// open, and logs patterns that match nothing.
+func (o *Options) proveEndpoints(ctx context.Context, src mcp.Source) error {
+	if len(o.Endpoints) == 0 {
+		return nil
+	}
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return fmt.Errorf("endpoints: %w", err)
+	}
+	known := slices.Clone(o.SourceNames)
+	unknown := cat.Growing // sources of which items may be missing
+	for i := range cat.Sources {
+		known = append(known, cat.Sources[i].Name)
+		unknown = unknown || cat.Sources[i].Unknown
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	for _, e := range o.Endpoints {
+		for _, item := range e.Items {
+			server, pattern, parts := strings.Cut(item, "/")
+			if !slices.Contains(known, server) {
+				return &EndpointError{e.Name, fmt.Sprintf("no source is named %q%s", server, otherwise(server, known))}
+			}
+			if parts && !unknown && !offers(cat, server, pattern, slices.Contains(o.SourceNames, server)) {
+				o.Logger.Warn("endpoint has a pattern that matches nothing", "endpoint", e.Name, "pattern", item)
+			}
+		}
+	}
+	return nil
+}
+
+// otherwise continues a message about an unknown name with the near or all known names.
+func otherwise(name string, known []string) string {
+	if near := nearest.DidYouMean(name, known); near != "" {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	return ": the sources are " + listed(known)
+}
+
+// offers reports whether an item of a source has a name or URI that matches a pattern. All
+// items are of the source if whole is set.
+func offers(cat *mcp.Catalog, server, pattern string, whole bool) bool {
+	has := func(origins []mcp.Origin, shown string) bool {
+		name := shown
+		if len(origins) > 0 {
+			name = origins[0].Name
+		}
+		from := whole || slices.ContainsFunc(origins, func(o mcp.Origin) bool { return o.Source == server })
+		return from && glob.Match(pattern, name)
+	}
+	return slices.ContainsFunc(cat.Tools, func(t mcp.Tool) bool { return has(t.Origins, t.Name) }) ||
+		slices.ContainsFunc(cat.Prompts, func(p mcp.Prompt) bool { return has(p.Origins, p.Name) }) ||
+		slices.ContainsFunc(cat.Resources, func(r mcp.Resource) bool { return has(r.Origins, r.URI) }) ||
+		slices.ContainsFunc(cat.Templates, func(t mcp.ResourceTemplate) bool { return has(t.Origins, t.URITemplate) })
+}
+
 // namedEndpoint serves an Endpoint.
 type namedEndpoint struct {
 	Endpoint
@@ -87,7 +157,7 @@ func (o *Options) newEndpoints(src mcp.Source, main *admission) map[string]*name
 			continue // Check has returned it
 		}
 		own := *o
-		members := NewPolicy(set, &PolicyOptions{Servers: sourceNames(o.Auth)})
+		members := NewPolicy(set, &PolicyOptions{Servers: o.SourceNames})
 		members.hides = true
 		for _, p := range []*Policy{e.Policy, members} { // the last one is asked first
 			if p != nil {
@@ -117,13 +187,6 @@ func (o *Options) newEndpoints(src mcp.Source, main *admission) map[string]*name
 		all[n.path] = n
 	}
 	return all
-}
-
-func sourceNames(a *Auth) []string {
-	if a == nil {
-		return nil
-	}
-	return a.SourceNames
 }
 
 // apply makes the endpoint accept the tokens of o that are for it.

@@ -1,7 +1,11 @@
 package serve_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,6 +108,64 @@ func TestEndpoints(t *testing.T) {
 	for _, want := range []string{`"resource":"https://mcp.example.com/mcp/two"`, `"scopes_supported":["two"]`} {
 		if !strings.Contains(document, want) {
 			t.Errorf("the metadata lacks %s: %s", want, document)
+		}
+	}
+}
+
+// TestEndpointOfASingleSource: a Source that is not joined has the names in SourceNames, with
+// and without authentication, for endpoints and quotas.
+func TestEndpointOfASingleSource(t *testing.T) {
+	for _, auth := range []*serve.Auth{nil, companyTokens(t)} {
+		o := &serve.Options{Auth: auth}
+		o.SourceNames = []string{"harbour"}
+		o.Endpoints = []serve.Endpoint{{Name: "views", Items: []string{"harbour/look"}}}
+		quota, err := serve.ParseQuota("harbour/look=1/day")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Limits.Quotas = []serve.Quota{quota}
+		h := serve.NewHandler(tools{}, o)
+		token := []string{"Authorization", "Bearer token-of-ann-0000"}
+		if got := exchange(h, "POST", "/mcp/views", list, token...).Body.String(); !strings.Contains(got, `"look"`) ||
+			strings.Contains(got, `"sink"`) {
+			t.Errorf("auth %t: the endpoint lists %s, want look alone", auth != nil, got)
+		}
+		for n, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+			if got := exchange(h, "POST", "/mcp/views", toolCall("look"), token...).Code; got != want {
+				t.Errorf("auth %t: call %d has status %d, want %d", auth != nil, n, got, want)
+			}
+		}
+	}
+}
+
+// TestEndpointNames: an endpoint that names no source is an error, and a pattern that matches
+// nothing a warning.
+func TestEndpointNames(t *testing.T) {
+	for item, want := range map[string]string{
+		"tikets/list": `endpoint support: no source is named "tikets": did you mean "tickets"?`,
+		"other":       `endpoint support: no source is named "other": the sources are "a", "tickets"`,
+		"tickets/x*":  "matches nothing",
+		"tickets":     "",
+		"a/a://item*": "",
+		"a/ask":       "",
+	} {
+		var log bytes.Buffer
+		o := &serve.Options{}
+		o.Addr = "127.0.0.1:0"
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		o.Endpoints = []serve.Endpoint{{Name: "support", Items: []string{item}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Observer.Started = func(*serve.Info) { cancel() }
+		err := serve.Run(ctx, company{servers: []string{"a", "tickets"}}, o)
+		cancel()
+		var named *serve.EndpointError
+		switch {
+		case want == "" && (err != nil || log.Len() > 0):
+			t.Errorf("%s: %v, log %s", item, err, &log)
+		case want == "matches nothing" && (err != nil || !strings.Contains(log.String(), want)):
+			t.Errorf("%s: %v, log %s; want a warning", item, err, &log)
+		case strings.HasPrefix(want, "endpoint") && (!errors.As(err, &named) || err.Error() != want):
+			t.Errorf("%s: %v, want %s", item, err, want)
 		}
 	}
 }

@@ -135,8 +135,12 @@ type Features struct {
 	// [LegacyMessagePath], for clients that support no other; the specification has replaced
 	// it. The HTTP options apply here too, except NoSessions and PostOnly.
 	LegacySSE bool
-	// Endpoints are additional endpoints for parts of the Source, at most 64.
+	// Endpoints are additional endpoints for parts of the Source, at most 64. [Run] and [Serve]
+	// return an [*EndpointError] for one that names no source.
 	Endpoints []Endpoint
+	// SourceNames are names of the Source itself, for patterns such as NAME/TOOL in Endpoints
+	// and Limits.Quotas. Nil means Auth.SourceNames.
+	SourceNames []string
 }
 
 // Connections limits network connections, and configures draining.
@@ -208,6 +212,9 @@ func (o *Options) withDefaults() Options {
 	if d.HideAppTools && d.appTools == nil {
 		d.appTools = &apps.ToolFilter{}
 		d.Server.View = viewsOf(d.Server.View, d.appTools.Client)
+	}
+	if d.SourceNames == nil && d.Auth != nil {
+		d.SourceNames = d.Auth.SourceNames
 	}
 	if q := newQuotas(&d); q != nil && d.quotas == nil {
 		d.quotas = q

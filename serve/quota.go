@@ -110,14 +110,11 @@ func newQuotas(o *Options) *quotas {
 	if len(o.Limits.Quotas) == 0 {
 		return nil
 	}
-	q := &quotas{
+	return &quotas{
 		all:      o.Limits.Quotas[:min(len(o.Limits.Quotas), maxQuotas)],
 		counters: make(map[counterKey]*counter),
+		servers:  o.SourceNames,
 	}
-	if o.Auth != nil {
-		q.servers = o.Auth.SourceNames
-	}
-	return q
 }
 
 // applies reports whether a quota is for a tool.

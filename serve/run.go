@@ -29,7 +29,7 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if err := o.checkToolScopes(ctx, src); err != nil {
+	if err := o.checkNames(ctx, src); err != nil {
 		return err
 	}
 	ln, err := listen(ctx, o)
@@ -47,11 +47,23 @@ func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) 
 		_ = ln.Close()
 		return err
 	}
-	if err := o.checkToolScopes(ctx, src); err != nil {
+	if err := o.checkNames(ctx, src); err != nil {
 		_ = ln.Close()
 		return err
 	}
 	return serve(ctx, ln, src, o)
+}
+
+// checkNames returns an error for a pattern of tool scopes or endpoints that names nothing of
+// src. That of a [Pending] one is not known yet.
+func (o *Options) checkNames(ctx context.Context, src mcp.Source) error {
+	if err := o.checkToolScopes(ctx, src); err != nil {
+		return err
+	}
+	if _, opening := src.(Pending); opening {
+		return nil
+	}
+	return o.proveEndpoints(ctx, src)
 }
 
 // serve serves src on ln until ctx is done or src, if it is [Pending], cannot be opened.

@@ -15,8 +15,8 @@ type startup struct {
 }
 
 // awaitStartup starts waiting for src if it is [Pending]. The returned context ends with
-// ctx, and when the Source cannot be opened or a pattern of the tool scopes matches none
-// of its tools. show is called with the opened Source. The caller must call close.
+// ctx, and when the Source cannot be opened, or a pattern of the tool scopes or an endpoint
+// names nothing of it. show is called with the opened Source. The caller must call close.
 func (o *Options) awaitStartup(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *startup) {
 	p := &startup{done: make(chan struct{})}
 	ctx, p.stop = context.WithCancel(ctx)
@@ -29,6 +29,9 @@ func (o *Options) awaitStartup(ctx context.Context, src mcp.Source, show func(mc
 		opened, err := pending.Opened(ctx)
 		if err == nil {
 			err = o.proveToolScopes(ctx, src)
+		}
+		if err == nil {
+			err = o.proveEndpoints(ctx, src)
 		}
 		if err == nil {
 			show(opened)

@@ -226,6 +226,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) == 1:
 		f.auth.SourceNames = names
 	}
+	f.SourceNames = f.auth.SourceNames
 	// Nothing is opened before its lock applies.
 	lock, err := newGuarding(cmd, args, true)
 	if err != nil {
@@ -427,6 +428,11 @@ func explained(err error) error {
 	if errors.As(err, &scope) {
 		return usage("a pattern is TOOL or SOURCE/TOOL, such as get_* or weather/*; slipway ls SOURCE lists tools",
 			"serve: --tool-scope: %s", scope.Problem)
+	}
+	var endpoint *serve.EndpointError
+	if errors.As(err, &endpoint) {
+		return usage("--endpoint "+endpoint.Name+"=SERVER, or SERVER/PATTERN; slipway ls SOURCE lists tools",
+			"serve: %v", err)
 	}
 	var known *failure
 	var opening *open.Error // from a source that was served before it was open

@@ -100,7 +100,7 @@ func (f *serveFlags) reloaded(cmd *cobra.Command, file *settings.File) (
 	if err := next.config.overlay(fresh.Flags()); err != nil {
 		return nil, nil, err
 	}
-	next.auth.SourceNames = f.auth.SourceNames
+	next.auth.SourceNames, next.SourceNames = f.auth.SourceNames, f.SourceNames
 	next.Addr = f.Addr // the address in use
 	next.policyFile, next.approvalsFile, next.hints = f.policyFile, f.approvalsFile, f.hints
 	next.signIn, next.Broker = f.signIn, f.Broker
