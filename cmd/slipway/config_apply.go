@@ -20,8 +20,8 @@ state folder of the system.`
 type applying struct {
 	definitions
 	translating
-	endpoint string
-	dryRun   bool
+	endpoints []string
+	dryRun    bool
 }
 
 func newConfigApply() *cobra.Command {
@@ -42,7 +42,7 @@ reported on stderr.
 
 --endpoint writes an endpoint of a gateway instead of its servers: FILE is the
 configuration of slipway serve, and clients get the address /mcp/NAME below its
-public URL.
+public URL. Entries of its other endpoints stay.
 
 Exit codes: 1 conflict, 3 a file cannot be edited, 5 with --exact if a setting
 would be lost, 6 a project file leads outside the project through a link.
@@ -67,8 +67,8 @@ would be lost, 6 a project file leads outside the project through a link.
 	cmd.Flags().Var(oneOf(&a.Scope, "project", "user"), "scope", "`scope` of the file: user or project")
 	cmd.Flags().Var(eachClient(&a.Clients), "client",
 		"`client` to write for (repeatable, or separated by commas); see slipway config clients")
-	cmd.Flags().StringVar(&a.endpoint, "endpoint", "",
-		"write the endpoint `NAME` of a gateway instead of its servers; FILE configures the gateway")
+	cmd.Flags().StringSliceVar(&a.endpoints, "endpoint", nil,
+		"write the endpoint `NAME` of a gateway instead of its servers; FILE configures the gateway (repeatable)")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan without writing")
 	cmd.Flags().BoolVar(&a.Replace, "replace", false, "overwrite entries that Slipway did not write, or that were changed")
 	jsonFlag(cmd, "the plan")
@@ -95,10 +95,10 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	}
 	var merged *stax.Merged
 	var err error
-	if a.endpoint == "" {
-		merged, err = a.valid(cmd, files)
+	if cmd.Flags().Changed("endpoint") {
+		merged, a.Elsewhere, err = endpointDefinitions(cmd, files, a.endpoints)
 	} else {
-		merged, err = endpointDefinitions(cmd, files, a.endpoint)
+		merged, err = a.valid(cmd, files)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,6 +33,8 @@ func newConfigRun() *cobra.Command {
 		Long: `Start or connect to a server of definitions, and serve it over stdin and stdout
 with its secrets, folder, headers and allowed tools. The server is restarted if
 it crashes. Client configs written with --via launcher start this command.
+With the configuration of slipway serve as FILE, SERVER can be one of its
+endpoints, for clients that cannot connect to it themselves.
 
 ` + sourcesHelp + `
 ` + networkHelp + `
@@ -159,6 +162,10 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 		}
 		return nil, no("slipway config check shows what is wrong",
 			"config run: server %q cannot be run: %s", server, own.Message)
+	}
+	if merged.Config.Server(server) == nil { // an entry of config apply --endpoint
+		endpoint, err := endpointNamed(cmd, files, server)
+		return cmp.Or(endpoint, merged), err
 	}
 	return merged, nil
 }

@@ -80,6 +80,8 @@ type Plan struct {
 	state   *State
 	sources []string
 	servers []string // nil means all
+	// elsewhere are servers that are defined, but not by the definitions of the plan.
+	elsewhere []string
 }
 
 // PlanOptions configures [NewPlan]. The zero value and nil are the defaults.
@@ -93,6 +95,9 @@ type PlanOptions struct {
 	// Servers restricts the plan to these servers: entries of others stay as they are. Nil
 	// means all servers of the definitions.
 	Servers []string
+	// Elsewhere are servers of the same definitions files that the definitions of the plan omit:
+	// their entries stay too.
+	Elsewhere []string
 	// Replace replaces entries that are not ours or were changed.
 	Replace bool
 }
@@ -120,6 +125,8 @@ func NewPlan(m *stax.Merged, state *State, opts *PlanOptions) (*Plan, *check.Rep
 		state:   state,
 		sources: opts.Sources,
 		servers: opts.Servers,
+
+		elsewhere: opts.Elsewhere,
 	}
 	if opts.Servers != nil {
 		m = m.Only(opts.Servers...)
@@ -368,7 +375,7 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 // manages reports whether an entry was written from the definitions of the plan, and the
 // plan includes its server.
 func (p *Plan) manages(server string, w written) bool {
-	return slices.Equal(w.Sources, p.sources) &&
+	return slices.Equal(w.Sources, p.sources) && !slices.Contains(p.elsewhere, server) &&
 		(p.servers == nil || slices.Contains(p.servers, server))
 }
 
