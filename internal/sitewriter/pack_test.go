@@ -36,7 +36,12 @@ func cities(n, edited int) *sitewriter.Site {
 	s := site(append(list, greeting())...)
 	s.Resources = func(yield func(*mcp.Resource, error) bool) {
 		for i := range n {
-			if !yield(&mcp.Resource{URI: fmt.Sprintf("city://city-%d", i), MIMEType: "text/plain"}, nil) {
+			r := &mcp.Resource{
+				URI:         fmt.Sprintf("city://city-%d", i),
+				Description: fmt.Sprintf("What is known of city %d.", i),
+				MIMEType:    "text/plain",
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
