@@ -68,6 +68,7 @@ type volume struct {
 	Name      string
 	ConfigMap struct{ Name string } `yaml:"configMap"`
 	Secret    struct {
+		Name  string `yaml:"secretName"`
 		Items []struct{ Key, Path string }
 	}
 }
@@ -100,6 +101,9 @@ func mounted(t *testing.T, p *pod, c *container, all map[string]manifest) map[st
 		for _, item := range p.Volumes[i].Secret.Items {
 			files[path.Join(mount.Path, item.Path)] = item.Key
 		}
+		if s := p.Volumes[i].Secret; s.Name != "" && len(s.Items) == 0 {
+			files[mount.Path] = s.Name // with a file for each key
+		}
 		if config := p.Volumes[i].ConfigMap.Name; config != "" {
 			if config != all["ConfigMap"].Metadata.Name {
 				t.Errorf("there is no config map %s", config)
@@ -115,8 +119,8 @@ func mounted(t *testing.T, p *pod, c *container, all map[string]manifest) map[st
 func TestDeployKubernetes(t *testing.T) {
 	all := manifests(t)
 	kinds := slices.Sorted(maps.Keys(all))
-	if diff := cmp.Diff([]string{"ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service"},
-		kinds); diff != "" {
+	if diff := cmp.Diff([]string{"ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service",
+		"ServiceAccount"}, kinds); diff != "" {
 		t.Fatal(diff)
 	}
 	p := all["Deployment"].Spec.Template.Spec
@@ -131,7 +135,7 @@ func TestDeployKubernetes(t *testing.T) {
 		t.Errorf("--drain-delay %v is over before readiness is seen to have gone", delay)
 	}
 	for want, got := range map[string]probe{"/livez": c.Liveness, "/readyz": c.Readiness} {
-		if got.HTTPGet.Path != want || got.HTTPGet.Port != c.Ports[0].Name {
+		if got.HTTPGet.Path != want || got.HTTPGet.Port != "admin" {
 			t.Errorf("a probe asks %+v, want %s", got.HTTPGet, want)
 		}
 	}
@@ -147,11 +151,19 @@ func TestDeployKubernetes(t *testing.T) {
 		t.Errorf("%s is not mounted: there are %v", tokens, slices.Sorted(maps.Keys(files)))
 	}
 	config, _ := flags.GetString("config")
+	password, _ := flags.GetString("cluster-password-file")
+	if _, ok := files[password]; !ok {
+		t.Errorf("%s is not mounted: there are %v", password, slices.Sorted(maps.Keys(files)))
+	}
+	from, _ := flags.GetStringArray("secrets-from")
+	if len(from) != 1 || files[strings.TrimPrefix(from[0], "file:")] == "" {
+		t.Errorf("%q is not mounted: there are %v", from, slices.Sorted(maps.Keys(files)))
+	}
+	created := readDeploy(t, "kubernetes.yaml")
 	for _, s := range definitionsIn(t, config, files[config]).Config.Servers {
 		for _, key := range s.Secrets {
-			from, _ := flags.GetStringArray("secrets-from")
-			if len(from) != 1 || files[strings.TrimPrefix(from[0], "file:")+"/"+key] != key {
-				t.Errorf("the secret %s is not in %q: there are %v", key, from, slices.Sorted(maps.Keys(files)))
+			if !strings.Contains(created, "--from-literal="+key+"=") {
+				t.Errorf("no command creates the secret %s", key)
 			}
 		}
 	}

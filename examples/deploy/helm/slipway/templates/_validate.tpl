@@ -1,0 +1,61 @@
+{{- /* Contradictions between values, with the value to change. values.schema.json checks each of them alone. */ -}}
+{{- define "slipway.validate" -}}
+{{- $config := .Values.config -}}
+{{- if not (or $config.servers $config.sources) -}}
+{{- fail "config: nothing to serve: set config.servers or config.sources, see docs/config-file.md" -}}
+{{- end -}}
+{{- $owned := dict
+  "address.listen" "remove it: the chart sets the port of the container"
+  "address.admin" "remove it: the chart sets the port for operators"
+  "address.replica" "remove it: the chart sets the address of the pod"
+  "address.cluster" "set cluster.urls instead"
+  "address.clusterPasswordFile" "set cluster.existingSecret instead"
+  "address.publicURL" "set publicURL instead"
+  "access.tokenFile" "set auth.existingSecret instead"
+  "access.allowRemoteWithoutAuth" "set auth.allowUnauthenticated instead"
+  "access.stateKeyFile" "set stateKeys.existingSecret instead"
+  "definitions.secretsFrom" "set secrets.existingSecret instead"
+  "limits.drainDelay" "set drain.delaySeconds instead"
+  "limits.drainTimeout" "set drain.timeoutSeconds instead"
+-}}
+{{- $serve := dig "serve" dict $config -}}
+{{- range $path, $instead := $owned -}}
+{{- $at := splitList "." $path -}}
+{{- if hasKey (dig (first $at) dict $serve) (last $at) -}}
+{{- fail (printf "config.serve.%s: %s" $path $instead) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := keys .Values.files -}}
+{{- if eq $name "slipway.yaml" -}}
+{{- fail "files.slipway.yaml: set config instead" -}}
+{{- end -}}
+{{- end -}}
+{{- $access := dig "access" dict $serve -}}
+{{- if not (or .Values.auth.existingSecret .Values.auth.allowUnauthenticated $access.issuer $access.signIn) -}}
+{{- fail "auth: no caller could connect: set auth.existingSecret, or config.serve.access.issuer or signIn; or auth.allowUnauthenticated" -}}
+{{- end -}}
+{{- $most := ternary .Values.autoscaling.maxReplicas .Values.replicaCount .Values.autoscaling.enabled -}}
+{{- if and (gt (int $most) 1) (not .Values.cluster.urls) (not .Values.stateKeys.existingSecret) -}}
+{{- fail "cluster: several replicas need cluster.urls, or stateKeys.existingSecret if clients keep no sessions; or set replicaCount: 1 without autoscaling" -}}
+{{- end -}}
+{{- if and .Values.cluster.existingSecret (not .Values.cluster.urls) -}}
+{{- fail "cluster.existingSecret: set cluster.urls, too" -}}
+{{- end -}}
+{{- if and (or .Values.httpRoute.enabled .Values.ingress.enabled) (not .Values.publicURL) -}}
+{{- fail "publicURL: httpRoute and ingress need it, such as https://mcp.example.com" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs: name a Gateway, such as {name: public, namespace: gateways}" -}}
+{{- end -}}
+{{- with .Values.autoscaling -}}
+{{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
+{{- fail (printf "autoscaling.minReplicas: %d is more than maxReplicas, %d" (int .minReplicas) (int .maxReplicas)) -}}
+{{- end -}}
+{{- if and .enabled (not .requestsInFlight) (not .cpu) -}}
+{{- fail "autoscaling: set requestsInFlight, cpu or both" -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.autoscaling.enabled .Values.autoscaling.cpu (not (dig "requests" "cpu" "" .Values.resources)) -}}
+{{- fail "autoscaling.cpu: it is a share of resources.requests.cpu, which is missing" -}}
+{{- end -}}
+{{- end -}}
