@@ -97,12 +97,7 @@ func newPod(t *testing.T, manifests string, spec *core.PodSpec, replace ...strin
 			t.Fatalf("there is no volume %s", m.Name)
 		}
 		dir := filepath.Join(p.root, m.MountPath)
-		for name, text := range contents(t, &spec.Volumes[at], &config) {
-			write(t, filepath.Join(dir, name), text)
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		mount(t, dir, contents(t, &spec.Volumes[at], &config))
 		if m.MountPath != "/tmp" { // which may occur in other paths
 			replace = append(replace, m.MountPath, dir)
 		}
@@ -117,9 +112,32 @@ func newPod(t *testing.T, manifests string, spec *core.PodSpec, replace ...strin
 	for _, arg := range c.Args {
 		p.args = append(p.args, local.Replace(arg))
 	}
-	path := filepath.Join(p.root, "/etc/slipway/slipway.yaml")
+	path, err := filepath.EvalSymlinks(filepath.Join(p.root, "/etc/slipway/slipway.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	write(t, path, local.Replace(string(read(t, path))))
 	return p
+}
+
+// mount writes the files of a volume as a kubelet does: links to links to a folder that it can replace
+// at once.
+func mount(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	const version = "..2026_11_28_08_30_00.123456789"
+	if err := os.MkdirAll(filepath.Join(dir, version), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	links := map[string]string{"..data": version}
+	for name, text := range files {
+		write(t, filepath.Join(dir, version, name), text)
+		links[name] = filepath.Join("..data", name)
+	}
+	for name, to := range links {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // contents returns the files of a volume, by name.
@@ -171,7 +189,7 @@ func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
 		t.Fatal(err)
 	}
 }
