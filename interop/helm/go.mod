@@ -1,4 +1,4 @@
-module github.com/slipway-mcp/slipway/internal/test/helm
+module github.com/slipway-mcp/slipway/interop/helm
 
 go 1.26.0
 

@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the expected manifests, and the schema of values")
 
 const (
-	repository = "../../.."
+	repository = "../.."
 	deploy     = repository + "/examples/deploy"
 	chartDir   = deploy + "/helm/slipway"
 	release    = "slipway"
