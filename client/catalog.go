@@ -21,7 +21,9 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 		Completions: ses.declares("completions") || ses.version == mcp.Version20241105,
 		Logging:     ses.declares("logging"),
 		Subscribe:   ses.declares("resources", "subscribe"),
-		Extensions:  extensions(jsonscan.Member(ses.capabilities, "extensions")),
+		// A process may remember what it was called with, whatever its version.
+		Stateless:  ses.http != nil && ses.version.Modern(),
+		Extensions: extensions(jsonscan.Member(ses.capabilities, "extensions")),
 	}
 	_ = json.Unmarshal(ses.info, &cat.Server)
 	cat.Server.Name = cmp.Or(cat.Server.Name, "unknown")

@@ -190,6 +190,7 @@ func (u *union) mergeSettings(m *merged) {
 	c := m.catalog
 	c.PerCaller = perCaller(m.parts)
 	c.Cache = m.parts[0].Cache
+	c.Stateless = true // unless a part is not
 	var instructions []string
 	var extensions []json.RawMessage
 	for i, cat := range m.parts {
@@ -197,6 +198,7 @@ func (u *union) mergeSettings(m *merged) {
 		c.Subscribe = c.Subscribe || cat.Subscribe
 		c.Tasks = c.Tasks || cat.Tasks
 		c.Logging = c.Logging || cat.Logging
+		c.Stateless = c.Stateless && cat.Stateless
 		c.Growing = c.Growing || cat.Growing
 		c.Cache.TTL = min(c.Cache.TTL, cat.Cache.TTL)
 		c.Cache.Public = c.Cache.Public && cat.Cache.Public

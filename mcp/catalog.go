@@ -46,6 +46,11 @@ type Catalog struct {
 	// Logging means that the source sends log lines to clients ([Request.Log]).
 	Logging bool
 
+	// Stateless means that the source keeps nothing for a session: whatever a client does, each
+	// call depends on its arguments and its caller alone. Another server with the same source
+	// can then continue the sessions of this one.
+	Stateless bool
+
 	// Growing means that tools, resources and prompts may be added later. Their capabilities
 	// are declared to clients even while the lists are empty.
 	Growing bool
@@ -104,6 +109,7 @@ func (c *Catalog) Copy() *Catalog {
 		Subscribe:       c.Subscribe,
 		Tasks:           c.Tasks,
 		Logging:         c.Logging,
+		Stateless:       c.Stateless,
 		Growing:         c.Growing,
 		WithheldTools:   maps.Clone(c.WithheldTools),
 		WithheldPrompts: maps.Clone(c.WithheldPrompts),

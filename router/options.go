@@ -58,6 +58,9 @@ type CapabilityOptions struct {
 	Tasks bool
 	// NoLogging removes the declaration that tools may send log lines ([mcp.Request.Log]).
 	NoLogging bool
+	// Stateless declares that the router keeps nothing for a session ([mcp.Catalog.Stateless]), so
+	// that another replica of a cluster can continue the sessions of this one.
+	Stateless bool
 	// Extensions are additional capabilities.extensions, a JSON object or nil.
 	Extensions json.RawMessage
 }

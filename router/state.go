@@ -166,6 +166,7 @@ func (s *state) catalog(shown func(int) bool) *mcp.Catalog {
 		Cache:        o.Cache,
 		Tasks:        o.Tasks,
 		Logging:      !o.NoLogging,
+		Stateless:    o.Stateless,
 		Extensions:   o.Extensions,
 	}
 	c.Cache.Public = c.Cache.Public && !s.filtered

@@ -59,7 +59,7 @@ type manifestReader struct {
 // newOffer returns an empty offer.
 func newOffer() *offer {
 	return &offer{
-		catalog:   &mcp.Catalog{},
+		catalog:   &mcp.Catalog{Stateless: true},
 		tools:     make(map[string]*tool),
 		prompts:   make(map[string]*prompt),
 		templates: make(map[string]*template),

@@ -105,6 +105,9 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 	if rc.session == nil || rc.stream == nil {
 		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
 	}
+	if rc.session.guest {
+		return nil, errGuest
+	}
 	params, err := q.params(rc.version)
 	if err != nil {
 		return nil, err

@@ -212,7 +212,11 @@ func (x *exchange) join(rc *request) *mcp.Error {
 	if !ok || x.handler.opts.NoSessions {
 		return nil
 	}
-	if rc.session = x.handler.server.sessions.get(id, mcp.PrincipalFrom(x.ctx)); rc.session == nil {
+	p := mcp.PrincipalFrom(x.ctx)
+	if rc.session = x.handler.server.sessions.get(id, p); rc.session == nil {
+		rc.session = guestOf(x.ctx, id, p)
+	}
+	if rc.session == nil {
 		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
 	}
 	rc.version = rc.session.Version()

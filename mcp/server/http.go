@@ -196,6 +196,10 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		h.reject(w, http.StatusBadRequest,
 			invalidRequest("the Mcp-Session-Id header is missing"))
+	case h.server.sessions.get(id, mcp.PrincipalFrom(r.Context())) == nil:
+		h.reject(w, http.StatusNotFound, invalidRequest("no such session"))
+	case h.server.forgetRecord(r.Context(), id) != nil:
+		h.reject(w, errNotRecorded.Status, errNotRecorded)
 	case !h.server.sessions.deleteOf(id, mcp.PrincipalFrom(r.Context())):
 		h.reject(w, http.StatusNotFound, invalidRequest("no such session"))
 	default:

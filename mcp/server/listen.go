@@ -307,8 +307,18 @@ func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 			return err
 		}
 	}
+	if rc.session.guest {
+		return errGuest
+	}
+	before := rc.session.isSubscribed(uri)
 	if !rc.session.subscribe(s.ledger, rc.Client(), uri) {
 		return errBudget
+	}
+	if err := s.sessionChanged(rc); err != nil {
+		if !before {
+			rc.session.unsubscribe(s.ledger, uri)
+		}
+		return err
 	}
 	s.hub.add(rc.session)
 	a.encoded(rc, []byte(`{}`))
@@ -323,6 +333,9 @@ func (s *Server) unsubscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	}
 	if rc.session != nil {
 		rc.session.unsubscribe(s.ledger, uri)
+		if err := s.sessionChanged(rc); err != nil {
+			return err // the client subscribed to more than it wants, until it tries again
+		}
 	}
 	a.encoded(rc, []byte(`{}`))
 	return nil

@@ -132,6 +132,9 @@ func (s *Server) initialize(rc *request, cat *mcp.Catalog, a *answer) error {
 	if err := s.keepSession(rc, size); err != nil {
 		return err
 	}
+	if records := s.opts.Sessions; records != nil && rc.session.id != "" && cat.Stateless {
+		records.Started(rc.session.id)
+	}
 	a.encoded(rc, result)
 	return nil
 }
@@ -268,7 +271,11 @@ func (s *Server) setLevel(rc *request, _ *mcp.Catalog, a *answer) error {
 		return invalidParams("unknown level %q, want one of %s", name, levelNames())
 	}
 	if rc.session != nil {
-		rc.session.logLevel.Store(uint32(level))
+		before := rc.session.logLevel.Swap(uint32(level))
+		if err := s.sessionChanged(rc); err != nil {
+			rc.session.logLevel.Store(before)
+			return err
+		}
 	}
 	a.encoded(rc, []byte(`{}`))
 	return nil

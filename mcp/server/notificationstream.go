@@ -246,6 +246,11 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.serveNotifications(w, r, session, -1)
 		return
 	}
+	client := accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr)
+	if n, ok := session.resumesElsewhere(h.server.ledger, client, last); ok {
+		h.serveNotifications(w, r, session, n)
+		return
+	}
 	log, n, ok := session.logOf(last)
 	switch {
 	case ok && log.stream == 0:

@@ -37,6 +37,9 @@ type Options struct {
 	// Replica identifies this server among those that share StateKeys, for example the
 	// address at which the others can reach it. It is sealed into the ids of sessions and tasks.
 	Replica string
+	// Sessions, if not nil, keeps records of sessions of a stateless source
+	// ([mcp.Catalog.Stateless]), so that another server can continue them.
+	Sessions SessionRecords
 	// StateTTL is how long a client may take to answer; 0 means 10 minutes.
 	StateTTL time.Duration
 	// Tasks configures tasks.
@@ -134,6 +137,7 @@ func New(source mcp.Source, opts *Options) *Server {
 	s.hub = newHub(source)
 	s.sessions = newSessionStore(s.hub, s.ledger)
 	s.sessions.ended = s.sessionEnded
+	s.sessions.records = s.opts.Sessions
 	s.methodNames = make(map[string]string, len(methods))
 	for i := range methods {
 		s.methodNames[methods[i].name] = methods[i].name

@@ -35,6 +35,8 @@ type session struct {
 	capabilities json.RawMessage
 	initialized  bool
 	over         bool                // nothing more is kept for it
+	guest        bool                // another server owns it, see GuestContext; constant
+	moves        uint16              // how often another server has continued it; constant
 	inflight     map[string]*request // by raw id
 	outgoing     *outgoing           // nil until needed
 }
@@ -205,6 +207,8 @@ type sessionStore struct {
 	hub    *hub
 	ledger *ledger
 	ended  func(s *session, transport string, used time.Duration)
+	// records are those of the options, or nil.
+	records SessionRecords
 
 	mu   sync.RWMutex
 	byID map[string]*session
@@ -291,6 +295,9 @@ func (st *sessionStore) end(s *session) {
 		l.forget()
 	}
 	st.hub.remove(s)
+	if st.records != nil {
+		st.records.Ended(s.id)
+	}
 	seen := time.Duration(s.kept.seen.Load())
 	st.ended(s, TransportHTTP, st.ledger.start.Add(seen).Sub(time.Unix(0, s.began)))
 }
