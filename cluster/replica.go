@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +50,10 @@ type Member struct {
 	Definitions string `json:"definitions,omitempty"`
 	// Leaving is set by [Replica.Retire].
 	Leaving bool `json:"leaving,omitempty"`
+	// Departed is set by [Replica.Depart].
+	Departed bool `json:"departed,omitempty"`
+	// Adopts means that it hands its sessions over, and continues those of others.
+	Adopts bool `json:"adopts,omitempty"`
 }
 
 // The records of a cluster. Members are in one group; the key has a group of its own.
@@ -88,6 +94,15 @@ type Replica struct {
 	// doubtful is until when missing records do not mean that replicas have left, because the
 	// engine failed or lost data; they need the time of a lease to restore them.
 	doubtful time.Time
+	// until is the end of the lease in the current term, by the clock of this process.
+	until time.Time
+	term  uint64
+	// termBegun is closed when the next term begins.
+	termBegun chan struct{}
+	// unsettled is until when this replica adopts nothing, because it has just joined, or
+	// has granted a lease. adopting are the adoptions under way.
+	unsettled time.Time
+	adopting  int
 	// keys are all that the record has, active those to use now.
 	keys       []clusterKey
 	active     [][]byte
@@ -134,6 +149,8 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		id:     o.Name + "@" + rand.Text()[:12],
 		seek:   make(chan struct{}, 1),
 		peers:  make(map[string]*Peer),
+
+		termBegun: make(chan struct{}),
 	}
 	var err error
 	if r.identity, err = newIdentity(); err != nil {
@@ -146,6 +163,7 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 	}
 	r.addr = ln.Addr().String()
 	r.self = Member{
+		Adopts:      true,
 		ID:          r.id,
 		Addr:        r.addr,
 		Certificate: r.identity.fingerprint,
@@ -173,6 +191,9 @@ func (r *Replica) begin(ctx context.Context) error {
 		_ = sub.Close()
 		return err
 	}
+	r.mu.Lock()
+	r.unsettled = time.Now().Add(r.opts.Lease)
+	r.mu.Unlock()
 	r.context, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.running.Go(func() { r.run(r.context) })
 	r.running.Go(func() { r.follow(r.context, sub) })
@@ -242,6 +263,37 @@ func (r *Replica) Find(ctx context.Context, id string) *Peer {
 		return nil
 	}
 	return p
+}
+
+// Holder returns the replica with that id, or nil if it is not alive, or has departed. Unlike Find,
+// it returns one that is about to leave but still has its sessions.
+func (r *Replica) Holder(ctx context.Context, id string) *Peer {
+	p := r.search(ctx, func(p *Peer) bool { return p.ID == id })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.members[id]; p == nil || m.Departed || m.Leaving && !m.Adopts {
+		return nil
+	}
+	return p
+}
+
+// Successor returns the replica that continues what this one releases under a name, or nil if
+// there is none.
+func (r *Replica) Successor(name string) *Peer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var best *Peer
+	highest := uint64(0)
+	for id, p := range r.peers {
+		if m := r.members[id]; m.Leaving || !m.Adopts {
+			continue
+		}
+		sum := sha256.Sum256([]byte(id + "\n" + name))
+		if weight := binary.BigEndian.Uint64(sum[:]); best == nil || weight > highest {
+			best, highest = p, weight
+		}
+	}
+	return best
 }
 
 // Retire tells the others that this replica is about to leave: they do not find it any more, and
@@ -347,6 +399,7 @@ func (r *Replica) report(ctx context.Context) error {
 	defer r.reporting.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Lease)
 	defer cancel()
+	began := time.Now()
 	key := memberGroup + "/" + r.id
 	r.mu.Lock()
 	revision := r.revision
@@ -373,6 +426,9 @@ func (r *Replica) report(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	r.revision = revision
+	if !r.self.Departed {
+		r.renewedLocked(began)
+	}
 	r.mu.Unlock()
 	if err := r.syncKeys(ctx); err != nil {
 		return fmt.Errorf("key of the cluster: %w", err)
@@ -445,6 +501,7 @@ func (r *Replica) newPeer(m Member) *Peer {
 func (r *Replica) Leave(ctx context.Context) error {
 	r.stop()
 	r.running.Wait()
+	departed := r.Depart(ctx)
 	r.mu.Lock()
 	revision := r.revision
 	for _, p := range r.peers {
@@ -457,5 +514,5 @@ func (r *Replica) Leave(ctx context.Context) error {
 		err = nil
 	}
 	_ = r.listener.Close() // the server may have closed it
-	return err
+	return errors.Join(departed, err)
 }

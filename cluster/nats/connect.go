@@ -24,6 +24,9 @@ var errClosed = errors.New("the engine is closed")
 
 // connection returns the connection, which reconnects by itself once it has been made.
 func (e *Engine) connection(ctx context.Context) (*nats.Conn, error) {
+	if e.main != nil {
+		return e.main.connection(ctx)
+	}
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()

@@ -1,11 +1,12 @@
 // Package nats stores the records of a cluster in NATS JetStream, of NATS 2.11 or later.
 //
 // Records are the last messages of the subjects of one stream, which the first replica
-// creates. Writes compare and swap the sequence of the subject; they are acknowledged once a
-// majority of the stream's servers has them, so a failover loses none. Reads are answered
-// by the leader. Revisions are sequences of the stream. A stream that is created again
-// begins with the time in microseconds, so revisions grow even if NATS loses its data,
-// provided that the clocks of the replicas agree within the time of the loss.
+// creates, and those of sessions of a second one, NAME_session. Writes compare and swap the
+// sequence of the subject; they are acknowledged once a majority of the stream's servers has
+// them, so a failover loses none. Reads are answered by the leader. Revisions are sequences of
+// the stream. A stream that is created again begins with the time in microseconds, so revisions
+// grow even if NATS loses its data, provided that the clocks of the replicas agree within the
+// time of the loss.
 //
 // A record expires by the clock of the server, which counts whole seconds: it may live up to
 // two seconds longer than its time.
@@ -45,7 +46,12 @@ type Engine struct {
 	// stream is the name of the stream and the first token of all subjects.
 	stream string
 	// usable is set once the stream was found to be.
-	usable atomic.Bool
+	usable   atomic.Bool
+	maxBytes int // of a new stream
+	// sessions has the records of the group of that name in a stream of its own: they are many,
+	// and must neither fill the stream of the others nor be events.
+	sessions *Engine
+	main     *Engine // of sessions: has the connection
 
 	mu            sync.Mutex
 	connecting    *attempt // the current connection, or the attempt to get it
@@ -78,6 +84,7 @@ const (
 	maxReplicas   = 5
 	maxValue      = 128 << 10
 	maxStream     = 32 << 20
+	maxSessions   = 256 << 20
 	// maxParallel limits the records that are read at once.
 	maxParallel = 16
 	// markerTTL is how long the marker of a deleted record stays.
@@ -109,6 +116,7 @@ func Open(urls string, opts *Options) (*Engine, error) {
 	e := &Engine{
 		stream:        streamOf(name),
 		user:          servers[0].User,
+		maxBytes:      maxStream,
 		subscriptions: make(map[*subscription]struct{}),
 	}
 	if opts != nil {
@@ -133,7 +141,24 @@ func Open(urls string, opts *Options) (*Engine, error) {
 		e.urls = append(e.urls, scheme+"://"+s.Host)
 		e.hosts = append(e.hosts, s.Host)
 	}
+	e.sessions = &Engine{
+		stream:   e.stream + "_" + sessionGroup,
+		replicas: e.replicas,
+		maxBytes: maxSessions,
+		main:     e,
+	}
 	return e, nil
+}
+
+// sessionGroup is the group of the records of sessions.
+const sessionGroup = "session"
+
+// of returns the engine of the stream that has a record.
+func (e *Engine) of(key string) *Engine {
+	if group, _, _ := strings.Cut(key, "/"); group == sessionGroup && e.sessions != nil {
+		return e.sessions
+	}
+	return e
 }
 
 // streamOf returns the name of the stream for a cluster.
@@ -248,6 +273,7 @@ func (e *Engine) read(ctx context.Context, key string) (r cluster.Record, delete
 
 // Get implements [cluster.Engine].
 func (e *Engine) Get(ctx context.Context, key string) (cluster.Record, error) {
+	e = e.of(key)
 	r, deleted, err := e.read(ctx, key)
 	if err == nil && deleted {
 		err = cluster.ErrNotFound
@@ -260,6 +286,7 @@ func (e *Engine) Get(ctx context.Context, key string) (cluster.Record, error) {
 
 // Create implements [cluster.Engine].
 func (e *Engine) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
+	e = e.of(key)
 	revision, err := e.write(ctx, key, value, 0, ttl, "")
 	if !errors.Is(err, cluster.ErrConflict) {
 		return revision, err
@@ -281,6 +308,7 @@ func (e *Engine) Create(ctx context.Context, key string, value []byte, ttl time.
 func (e *Engine) Update(
 	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
 ) (uint64, error) {
+	e = e.of(key)
 	r, err := e.Get(ctx, key)
 	switch {
 	case errors.Is(err, cluster.ErrNotFound), err == nil && r.Revision != revision:
@@ -297,6 +325,7 @@ func (e *Engine) Update(
 
 // Delete implements [cluster.Engine].
 func (e *Engine) Delete(ctx context.Context, key string, revision uint64) error {
+	e = e.of(key)
 	r, err := e.Get(ctx, key)
 	switch {
 	case errors.Is(err, cluster.ErrNotFound), err == nil && r.Revision != revision:
@@ -310,6 +339,7 @@ func (e *Engine) Delete(ctx context.Context, key string, revision uint64) error 
 
 // List implements [cluster.Engine]: it reads the names of a group, and then the records.
 func (e *Engine) List(ctx context.Context, group string) ([]cluster.Record, error) {
+	e = e.of(group)
 	body, err := json.Marshal(map[string]string{"subjects_filter": e.stream + ".record." + group + ".>"})
 	if err != nil {
 		return nil, err

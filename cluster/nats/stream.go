@@ -46,7 +46,7 @@ func (e *Engine) config(replicas int) *streamConfig {
 		Replicas:    replicas,
 		PerSubject:  1,
 		MaxMessage:  maxValue,
-		MaxBytes:    maxStream,
+		MaxBytes:    e.maxBytes,
 		FirstSeq:    uint64(time.Now().UnixMicro()),
 		AllowTTL:    true,
 		Republish: &republish{

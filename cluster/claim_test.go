@@ -1,0 +1,153 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+)
+
+// TestClaims guards what one replica owns: it is adopted only once its owner has released it, has
+// left or has no lease, by exactly one other replica, and the owner notices.
+func TestClaims(t *testing.T) {
+	for name, open := range engines() {
+		t.Run(name, func(t *testing.T) {
+			e := open(t)
+			cut := &failing{Engine: e}
+			ctx := t.Context()
+			owner := join(t, cut)
+			others := []*cluster.Replica{join(t, e), join(t, e)}
+			const key = "session/a"
+			revision, err := owner.WriteClaim(ctx, key, []byte("v\n1"), 0, 0, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := others[0].ReadClaim(ctx, key)
+			if err != nil || c.Owner != owner.ID() || string(c.Value) != "v\n1" || c.Revision != revision {
+				t.Fatalf("ReadClaim = %+v, %v", c, err)
+			}
+			if _, err := others[0].Adopt(ctx, key, &c, "", time.Minute); !errors.Is(err, cluster.ErrOwned) {
+				t.Errorf("adopted from a replica that has just reported: %v", err)
+			}
+			<-time.After(1200 * time.Millisecond) // the others may adopt from now on
+			if _, err := others[0].Adopt(ctx, key, &c, "", time.Minute); !errors.Is(err, cluster.ErrOwned) {
+				t.Errorf("adopted from a replica with a lease: %v", err)
+			}
+			term := owner.Term()
+			cut.down.Store(true)
+			eventually(t, "the end of the term", func() bool { return owner.Term() == 0 })
+			if _, err := others[0].Adopt(ctx, key, &c, "", time.Minute); err == nil {
+				t.Error("adopted at the moment at which the owner stops: its lease ends later at the engine")
+			}
+			var adopter *cluster.Replica
+			eventually(t, "an adoption", func() bool {
+				var adopting sync.WaitGroup
+				var winners atomic.Int64
+				for _, r := range others {
+					for range 4 {
+						adopting.Go(func() {
+							if _, err := r.Adopt(ctx, key, &c, "", time.Minute); err == nil {
+								winners.Add(1)
+							}
+						})
+					}
+				}
+				adopting.Wait()
+				if n := winners.Load(); n > 1 {
+					t.Errorf("%d adopted it", n)
+				}
+				return winners.Load() > 0
+			})
+			cut.down.Store(false)
+			eventually(t, "the next term", func() bool { return owner.Term() > term })
+			_, err = owner.WriteClaim(ctx, key, []byte("v2"), revision, term, time.Minute)
+			if !errors.Is(err, cluster.ErrLost) {
+				t.Errorf("the first owner wrote after another one has adopted: %v", err)
+			}
+			c, err = owner.ReadClaim(ctx, key)
+			if err != nil || string(c.Value) != "v\n1" {
+				t.Fatalf("ReadClaim = %+v, %v", c, err)
+			}
+			for _, r := range others {
+				if r.ID() == c.Owner {
+					adopter = r
+				}
+			}
+			if adopter == nil {
+				t.Fatalf("the owner is %s", c.Owner)
+			}
+			if _, err := owner.Adopt(ctx, key, &c, adopter.ID(), time.Minute); err != nil {
+				t.Errorf("a released claim: %v", err)
+			}
+			if err := adopter.DeleteClaim(ctx, key); !errors.Is(err, cluster.ErrLost) {
+				t.Errorf("a replica deleted the claim of another: %v", err)
+			}
+			if err := owner.Leave(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if owner.Term() != 0 {
+				t.Error("a replica that has left has a term")
+			}
+			fresh := join(t, e)
+			if c, err = fresh.ReadClaim(ctx, key); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fresh.Adopt(ctx, key, &c, "", time.Minute); err != nil {
+				t.Errorf("a replica that has just joined, from one that has left: %v", err)
+			}
+		})
+	}
+}
+
+// TestGrants guards that a lease is granted only by a replica that does not reach the engine, which
+// then adopts nothing for the time of a lease.
+func TestGrants(t *testing.T) {
+	memory := cluster.NewMemory()
+	cutOwner, cut := &failing{Engine: memory}, &failing{Engine: memory}
+	owner, other := join(t, cutOwner), join(t, cut)
+	if other.Grant() {
+		t.Error("a replica that reaches the engine granted a lease")
+	}
+	if _, err := owner.WriteClaim(t.Context(), "session/a", nil, 0, 0, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(1200 * time.Millisecond) // the other may adopt from now on
+	term := owner.Term()
+	cutOwner.down.Store(true)
+	cut.down.Store(true)
+	granted := time.Now()
+	extend := func() bool {
+		asked := time.Now()
+		if !owner.Expiring() || !other.Grant() {
+			return false
+		}
+		granted = asked
+		owner.Extend(asked)
+		return true
+	}
+	eventually(t, "a grant", extend)
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+		if owner.Expiring() && !extend() {
+			t.Fatal("no grant while the engine fails")
+		}
+		if owner.Term() != term {
+			t.Fatal("the term ended in spite of the grants")
+		}
+	}
+	cut.down.Store(false)
+	c, err := other.ReadClaim(t.Context(), "session/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an adoption", func() bool {
+		_, err := other.Adopt(t.Context(), "session/a", &c, "", time.Minute)
+		return err == nil
+	})
+	if took := time.Since(granted); took < time.Second || owner.Term() != 0 {
+		t.Errorf("adopted %v after a grant, want at least the lease of 1s; the owner is in term %d", took, owner.Term())
+	}
+}
