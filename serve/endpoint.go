@@ -139,6 +139,7 @@ type namedEndpoint struct {
 	Endpoint
 	path      string
 	server    *mcpserver.Server
+	records   *sessionsAt // nil unless the server is a replica
 	admission *admission
 	http      *mcpserver.HTTPHandler
 	sockets   *ws.Handler // nil if disabled for good
@@ -149,7 +150,7 @@ type endpointKey struct{}
 
 // newEndpoints returns the handlers of the endpoints by path. o are the options of the
 // handler of the whole Source before its own admission is part of them.
-func (o *Options) newEndpoints(src mcp.Source, main *admission) map[string]*namedEndpoint {
+func (o *Options) newEndpoints(src mcp.Source, main *admission, sessions *ownedSessions) map[string]*namedEndpoint {
 	all := make(map[string]*namedEndpoint)
 	for _, e := range o.Endpoints[:min(len(o.Endpoints), maxEndpoints)] {
 		set, err := e.members()
@@ -180,7 +181,9 @@ func (o *Options) newEndpoints(src mcp.Source, main *admission) map[string]*name
 		own.HTTP.Authenticate = n.admission.authenticate
 		own.HTTP.Revalidate = n.admission.stillValid
 		own.Server.Gate = joinGates(n.admission, own.Server.Gate)
+		n.records = sessions.at(n.path, &own.Server)
 		n.server = mcpserver.New(src, &own.Server)
+		n.records.serve(n.server)
 		o.StateKeys.follow(n.server)
 		n.http = n.server.HTTPHandler(&own.HTTP)
 		n.sockets = own.sockets(n.server, n.admission)

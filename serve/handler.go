@@ -47,6 +47,7 @@ type Handler struct {
 	proxies    []netip.Prefix            // whose X-Forwarded-For is trusted
 	endpoints  map[string]*namedEndpoint // by path
 	hop        *hop                      // nil unless the server is a replica
+	records    *sessionsAt               // of the endpoint; nil unless the server is a replica
 	connect    *connectPage              // nil without a vault
 	broker     *Broker                   // nil unless the server signs users in
 
@@ -116,7 +117,8 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	o.acceptPublicHost()
 	m := o.observe(d)
 	h.counters = m
-	h.endpoints = o.newEndpoints(src, d)
+	sessions := newOwnedSessions(&o)
+	h.endpoints = o.newEndpoints(src, d, sessions)
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
 		if o.Auth != nil || o.Control != nil {
@@ -127,8 +129,10 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	if o.Server.Budget.Connections == 0 {
 		o.Server.Budget.Connections = o.WebSocket.MaxConns
 	}
+	h.records = sessions.at(EndpointPath, &o.Server)
 	h.server = mcpserver.New(src, &o.Server)
-	h.hop = o.startHop(h)
+	h.records.serve(h.server)
+	h.hop = o.startHop(h, sessions)
 	h.health.cluster = h.hop.health
 	h.connect = o.serveVault(d)
 	h.broker = o.serveBroker(h)
@@ -200,8 +204,8 @@ func (o *Options) observe(d *admission) *metrics {
 // Drain makes /readyz and /healthz answer 503 from now on, so that no more traffic is
 // routed here. Requests are still served, but each answer closes its connection, so that
 // clients and proxies with kept-alive connections go elsewhere before the listener closes. The
-// other replicas of a cluster forward no more requests to this one; wait 250 milliseconds before
-// Shutdown, so that all have noticed.
+// other replicas of a cluster continue the sessions of this one that can move, and forward no
+// other requests to it; wait 250 milliseconds before Shutdown, so that all have noticed.
 func (h *Handler) Drain() {
 	h.health.draining.Store(true)
 	h.hop.retire()
@@ -211,6 +215,7 @@ func (h *Handler) Drain() {
 // for the requests in flight. If ctx ends first, it cancels them and returns ctx's error.
 // An http.Server knows only about the requests: call its Shutdown at the same time.
 func (h *Handler) Shutdown(ctx context.Context) (err error) {
+	h.hop.endStreams()
 	closed := make(chan error, 1)
 	if h.sockets != nil {
 		go func() { closed <- h.sockets.Shutdown(ctx) }()
@@ -235,8 +240,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.health.draining.Load() {
 		w.Header().Set("Connection", "close") // over HTTP/2 it becomes GOAWAY
 	}
-	if h.passOn(w, r) {
+	placed, done := h.passOn(w, r)
+	if done {
 		return
+	}
+	w, r = placed.w, placed.r
+	if placed.leave != nil {
+		defer placed.leave()
 	}
 	switch r.URL.Path {
 	case EndpointPath, EndpointPath + "/":

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +35,12 @@ type hop struct {
 	handler *Handler
 	version string
 	probes  probes
+	// sessions are those of stateless sources, which other replicas can continue.
+	sessions *ownedSessions
+	// ending is done once forwarded streams have to end.
+	ending context.Context
+	end    context.CancelFunc
+
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	// retiring is set once the others learn that this replica leaves.
@@ -56,13 +64,28 @@ const (
 	hopClient = "Slipway-Client-Address" // where the client connected from
 	hopLocal  = "Slipway-Local-Address"  // where it connected to
 	hopSecure = "Slipway-Client-Secure"  // present if it used TLS
+	hopCount  = "Slipway-Hops"           // how often the request has been forwarded
+	// hopReleased is the replica that has released the session of the request.
+	hopReleased = "Slipway-Released"
 )
 
-// hopped marks a request in its context as forwarded by another replica.
-type hopped struct{}
+// hoppedKey is the key of a *hopped in the context of a request that another replica has
+// forwarded.
+type hoppedKey struct{}
+
+type hopped struct {
+	hops     int
+	released string // the replica that has released the session, or ""
+}
+
+// hoppedFrom returns nil for a request of a client.
+func hoppedFrom(ctx context.Context) *hopped {
+	h, _ := ctx.Value(hoppedKey{}).(*hopped)
+	return h
+}
 
 // startHop serves the requests that other replicas forward to h.
-func (o *Options) startHop(h *Handler) *hop {
+func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 	if o.Cluster == nil {
 		return nil
 	}
@@ -72,7 +95,10 @@ func (o *Options) startHop(h *Handler) *hop {
 		quotas:  o.quotas,
 		version: o.Version,
 		log:     o.Logger,
+
+		sessions: sessions,
 	}
+	p.ending, p.end = context.WithCancel(context.Background())
 	servers := []*mcpserver.Server{h.server}
 	for _, n := range h.endpoints {
 		servers = append(servers, n.server)
@@ -99,6 +125,8 @@ func (p *hop) run() {
 	p.stop = stop
 	p.running.Go(func() { p.changes.run(ctx) })
 	p.running.Go(func() { p.describe(ctx) })
+	p.running.Go(func() { p.sessions.run(ctx) })
+	p.running.Go(func() { p.keepLease(ctx) })
 	if p.limits != nil {
 		p.running.Go(func() { p.limits.run(ctx) })
 	}
@@ -132,14 +160,49 @@ func (p *hop) drainDelay(delay time.Duration) time.Duration {
 	return max(delay, noticeRetirement)
 }
 
-// close stops serving other replicas. Requests in flight have finished by then.
+// close stops serving other replicas. Requests in flight here have finished by then. Other replicas
+// continue the sessions of this one; requests for them that still arrive are passed on.
 func (p *hop) close() {
 	if p == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), departTimeout)
+	defer cancel()
+	if p.retiring.Load() {
+		p.depart(ctx)
+	}
 	p.stop()
-	_ = p.server.Close()
+	if p.server.Shutdown(ctx) != nil {
+		_ = p.server.Close()
+	}
+	p.end()
 	p.running.Wait()
+}
+
+// departTimeout bounds the time for the last requests of other replicas.
+const departTimeout = 5 * time.Second
+
+// depart makes the other replicas continue the sessions of this one at once.
+func (p *hop) depart(ctx context.Context) {
+	p.sessions.flush(ctx)
+	if err := p.replica.Depart(ctx); err != nil {
+		p.log.Warn("sessions not handed over at once; other replicas continue them after the lease", "error", err)
+		return
+	}
+	if len(p.replica.Peers()) > 0 {
+		select { // as Depart does not wait for the others
+		case <-time.After(noticeRetirement):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// endStreams ends the streams that this replica forwards, so that their clients open them
+// again at another one.
+func (p *hop) endStreams() {
+	if p != nil {
+		p.end()
+	}
 }
 
 // receive restores a request as it arrived at the other replica.
@@ -155,8 +218,15 @@ func (p *hop) receive(h *Handler) http.Handler {
 		case loadPath:
 			p.serveLoad(w)
 			return
+		case leasePath:
+			p.serveLease(w)
+			return
 		}
-		ctx := context.WithValue(r.Context(), hopped{}, true)
+		hops, _ := strconv.Atoi(r.Header.Get(hopCount))
+		ctx := context.WithValue(r.Context(), hoppedKey{}, &hopped{
+			hops:     max(hops, 1), // the previous release does not count
+			released: r.Header.Get(hopReleased),
+		})
 		if local, err := net.ResolveTCPAddr("tcp", r.Header.Get(hopLocal)); err == nil {
 			ctx = context.WithValue(ctx, http.LocalAddrContextKey, local)
 		}
@@ -176,40 +246,60 @@ func removeHopHeaders(h http.Header) {
 	h.Del(hopClient)
 	h.Del(hopLocal)
 	h.Del(hopSecure)
+	h.Del(hopCount)
+	h.Del(hopReleased)
 }
 
-// passOn forwards a request that another replica has to serve, and reports whether it did.
-// A request whose owner has left, or is about to, is served here: its session or task is unknown,
-// so the client gets 404 and starts over.
-func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) bool {
-	if h.hop == nil || r.Context().Value(hopped{}) != nil {
-		return false
+// passOn forwards a request that another replica has to serve, and reports whether it did, or has
+// answered it. Otherwise the result is what to serve it with here.
+func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, done bool) {
+	p = placement{
+		w: w,
+		r: r,
 	}
+	if h.hop == nil {
+		return p, false
+	}
+	forwarded := hoppedFrom(r.Context())
 	var peer *cluster.Peer
 	switch {
 	case strings.HasPrefix(r.URL.Path, EndpointPath):
-		if owner := h.ownerOf(r); owner != "" && owner != h.hop.replica.ID() {
+		if id := sessionOf(r); id != "" {
+			return h.placeSession(w, r, id)
+		}
+		if owner := h.taskOwner(r); owner != "" && owner != h.hop.replica.ID() && forwarded == nil {
 			peer = h.hop.replica.Find(r.Context(), owner)
 		}
-	case h.connect != nil && strings.HasPrefix(r.URL.Path, identity.ConnectPath):
+	case h.connect != nil && strings.HasPrefix(r.URL.Path, identity.ConnectPath) && forwarded == nil:
 		// The replica that made the address has the call that waits for the login.
 		peer = h.hop.replica.Tagged(identity.ReplicaTag(r.URL))
 	}
 	if peer == nil {
-		return false
+		return p, false
 	}
-	h.hop.forward(w, r, peer)
-	return true
+	if h.hop.probes.suspended(peer.ID) {
+		h.hop.refuseSuspended(w, r)
+		return p, true
+	}
+	if !h.hop.forward(w, r, peer, &hopped{hops: 1}) {
+		h.hop.refuseStopped(w, r)
+	}
+	return p, true
 }
 
-// ownerOf returns the id of the replica that owns the session or task of a request, or "".
-// Both ids are sealed, so a client cannot choose the replica.
-func (h *Handler) ownerOf(r *http.Request) string {
-	if r.Header.Get("Mcp-Protocol-Version") < mcp.Version20260728.String() {
-		owner, _ := h.server.SessionReplica(r.Header.Get("Mcp-Session-Id"))
-		return owner
+// sessionOf returns the id of the session of a request up to 2025-11-25, or "".
+func sessionOf(r *http.Request) string {
+	if r.Header.Get("Mcp-Protocol-Version") >= mcp.Version20260728.String() {
+		return ""
 	}
-	if !strings.HasPrefix(r.Header.Get("Mcp-Method"), "tasks/") {
+	return r.Header.Get("Mcp-Session-Id")
+}
+
+// taskOwner returns the id of the replica that runs the task of a request, or "". Ids are sealed, so
+// a client cannot choose the replica.
+func (h *Handler) taskOwner(r *http.Request) string {
+	if r.Header.Get("Mcp-Protocol-Version") < mcp.Version20260728.String() ||
+		!strings.HasPrefix(r.Header.Get("Mcp-Method"), "tasks/") {
 		return ""
 	}
 	// The owner verifies that the header agrees with the body.
@@ -217,17 +307,17 @@ func (h *Handler) ownerOf(r *http.Request) string {
 	return owner
 }
 
-// forward sends a request to its owner and copies the answer, as it comes if it is a
-// stream. If the owner is lost meanwhile, the client gets an error at once.
-func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer) {
-	if p.probes.suspended(peer.ID) {
-		p.refuseSuspended(w, r)
-		return
-	}
+// forward sends a request to a replica and copies the answer, as it comes if it is a
+// stream. If the other replica is lost meanwhile, the client gets an error at once. It returns
+// false if the replica cannot be reached: the request was not sent, and is not answered.
+func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, as *hopped) (sent bool) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer p.probes.watch(peer, cancel)()
 	defer context.AfterFunc(peer.Context(), func() { cancel(cluster.ErrGone) })()
+	if r.Method == http.MethodGet {
+		defer context.AfterFunc(p.ending, func() { cancel(nil) })()
+	}
 	outcome := hopAnswered
 	proxy := &httputil.ReverseProxy{
 		Transport: peer.Transport(),
@@ -237,6 +327,10 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 			out.Out.Host = out.In.Host
 			removeHopHeaders(out.Out.Header)
 			out.Out.Header.Set(hopClient, r.RemoteAddr)
+			out.Out.Header.Set(hopCount, strconv.Itoa(as.hops))
+			if as.released != "" {
+				out.Out.Header.Set(hopReleased, as.released)
+			}
 			if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 				out.Out.Header.Set(hopLocal, local.String())
 			}
@@ -250,15 +344,20 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		},
 	}
 	defer func() {
-		if cause := context.Cause(ctx); errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended) {
+		cause := context.Cause(ctx)
+		if outcome != hopRefused && (errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
 			outcome = hopBroken // perhaps in the middle of its answer
 		}
 		p.outcomes[outcome].Add(1)
+		sent = outcome != hopRefused
 	}()
 	// An owner may answer before the end of the body was read. net/http would then close the body
 	// under the proxy, whose connection breaks, and with it the answer.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
-	proxy.ServeHTTP(w, r.WithContext(ctx))
+	out := r.WithContext(ctx)
+	out.Body = io.NopCloser(r.Body) // stays readable if the replica cannot be reached
+	proxy.ServeHTTP(w, out)
+	return true
 }
 
 // refuseSuspended answers a request whose owner does not answer probes. A client with a
@@ -275,20 +374,27 @@ func (p *hop) refuseSuspended(w http.ResponseWriter, r *http.Request) {
 		"the replica of this task does not answer at present, try again")
 }
 
-// failed answers a request whose owner did not.
+// refuseStopped answers a request whose owner cannot be reached.
+func (p *hop) refuseStopped(w http.ResponseWriter, r *http.Request) {
+	p.refuse(w, r, http.StatusNotFound, mcp.CodeInvalidRequest,
+		"the replica of this session or task has stopped, start again")
+}
+
+// failed answers a request whose owner did not, unless it was not sent.
 func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error) (outcome int) {
-	status, code, outcome := http.StatusBadGateway, mcp.CodeInternalError, hopBroken
-	message := "the replica that served the request was lost: it may have run"
+	outcome = hopBroken
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
-		status, code, outcome = http.StatusNotFound, mcp.CodeInvalidRequest, hopRefused
-		message = "the replica of this session or task has stopped, start again"
+	if errors.As(err, &dial) && dial.Op == "dial" && r.Context().Err() == nil {
+		outcome = hopRefused
 	}
 	if cause := context.Cause(r.Context()); errors.Is(err, context.Canceled) && cause != nil {
 		err = cause
 	}
 	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
-	p.refuse(w, r, status, code, message)
+	if outcome == hopBroken {
+		p.refuse(w, r, http.StatusBadGateway, mcp.CodeInternalError,
+			"the replica that served the request was lost: it may have run")
+	}
 	return outcome
 }
 
@@ -300,6 +406,11 @@ func (p *hop) refuse(w http.ResponseWriter, r *http.Request, status int, code mc
 			"Go back to your MCP client and try again to get another address."})
 		return
 	}
+	writeError(w, r, status, code, message)
+}
+
+// writeError answers a request with an error of the protocol.
+func writeError(w http.ResponseWriter, r *http.Request, status int, code mcp.Code, message string) {
 	var body bytes.Buffer
 	body.WriteString(`{"jsonrpc":"2.0",`)
 	if v := r.Header.Get("Mcp-Protocol-Version"); v < mcp.Version20251125.String() {
@@ -328,4 +439,12 @@ func (p *hop) metrics(t *exposition) {
 	for i, outcome := range hopOutcomes {
 		t.sample("slipway_cluster_hops_total", float64(p.outcomes[i].Load()), "outcome", outcome)
 	}
+	t.family("slipway_cluster_sessions_adopted_total", "counter",
+		"Sessions of other replicas that this one continues, handed over or taken over from a lost one.")
+	for i, how := range adoptions {
+		t.sample("slipway_cluster_sessions_adopted_total", float64(p.sessions.adopted[i].Load()), "how", how)
+	}
+	t.family("slipway_cluster_sessions_fenced_total", "counter",
+		"Sessions that this replica gave up because another one had adopted them.")
+	t.sample("slipway_cluster_sessions_fenced_total", float64(p.sessions.fenced.Load()))
 }

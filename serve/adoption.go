@@ -1,0 +1,369 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// placement is how a request is served by this replica.
+type placement struct {
+	w http.ResponseWriter
+	r *http.Request
+	// leave is called afterwards; nil for none.
+	leave func()
+}
+
+// maxHops bounds how often a request is forwarded: to the replica that its session id names, to
+// the one that continues the session, and a third time if the session moves at that moment.
+const maxHops = 3
+
+// serverAt returns the server of an endpoint, or nil.
+func (h *Handler) serverAt(path string) *mcpserver.Server {
+	if path == EndpointPath || path == EndpointPath+"/" {
+		return h.server
+	}
+	if n := h.endpointAt(path); n != nil {
+		return n.server
+	}
+	return nil
+}
+
+// recordsAt returns the records of the sessions of an endpoint.
+func (h *Handler) recordsAt(path string) *sessionsAt {
+	if n := h.endpointAt(path); n != nil {
+		return n.records
+	}
+	return h.records
+}
+
+// placer decides which replica serves a request of a session.
+type placer struct {
+	*hop
+
+	at       *sessionsAt
+	id       string
+	forwards hopped // how the request arrived
+	// unreachable are the replicas that have just refused the request.
+	unreachable map[string]bool
+}
+
+// placeSession forwards a request of a session to the replica that owns it, makes this one
+// the owner, or decides that it is served here as it is.
+func (h *Handler) placeSession(w http.ResponseWriter, r *http.Request, id string) (placement, bool) {
+	here := placement{
+		w: w,
+		r: r,
+	}
+	owner, sealed := h.server.SessionReplica(id)
+	if !sealed || h.serverAt(r.URL.Path) == nil {
+		return here, false // answered as an unknown session
+	}
+	p := &placer{
+		hop: h.hop,
+		at:  h.recordsAt(r.URL.Path),
+		id:  id,
+	}
+	if f := hoppedFrom(r.Context()); f != nil {
+		p.forwards = *f
+	}
+	for range maxHops {
+		if p.at.server.HasSession(id) {
+			if placed, done, ok := p.local(w, r); ok {
+				return placed, done
+			}
+			continue // it has just moved
+		}
+		known := p.sessions.movedTo(id)
+		if known == "" {
+			known = owner
+		}
+		if p.forwards.released == "" && p.send(w, r, known) {
+			return here, true
+		}
+		placed, done, ok := p.byRecord(w, r)
+		if ok {
+			return placed, done
+		}
+	}
+	p.busy(w, r, "the session is moving between replicas, try again")
+	return here, true
+}
+
+// local serves a request of a session that this replica has. ok is false if it has just given the
+// session up.
+func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement, done, ok bool) {
+	placed = placement{
+		w: w,
+		r: r,
+	}
+	s := p.sessions.find(p.id)
+	retiring := p.retiring.Load()
+	switch {
+	case s == nil && retiring && p.forwards.hops > 0:
+		p.refuseStopped(w, r) // nothing else would be forwarded here any more
+		return placed, true, true
+	case s == nil:
+		return placed, false, true
+	}
+	if retiring && len(p.unreachable) == 0 && p.forwards.hops < maxHops {
+		next := p.replica.Successor(p.id)
+		if next != nil && p.sessions.release(r.Context(), s, next.ID) {
+			p.forwards.released = p.replica.ID()
+			if p.forwardTo(w, r, next) {
+				return placed, true, true
+			}
+			p.forwards.released = "" // the session is nowhere, so it is continued here
+			return placed, false, false
+		}
+	}
+	if !p.sessions.enter(s) {
+		return placed, false, false
+	}
+	switch err := p.sessions.verify(r.Context(), s); {
+	case errors.Is(err, cluster.ErrLost):
+		p.sessions.leave(s)
+		return placed, false, false
+	case err != nil:
+		p.sessions.leave(s)
+		p.busy(w, r, "this replica cannot confirm that it owns the session, because the cluster engine "+
+			"does not answer, try again")
+		return placed, true, true
+	}
+	placed.w = &fencedWriter{
+		ResponseWriter: w,
+		all:            p.sessions,
+		session:        s,
+		request:        r,
+	}
+	if r.Method != http.MethodPost { // streams do not keep a session here
+		p.sessions.leave(s)
+		return placed, false, true
+	}
+	placed.leave = func() { p.sessions.leave(s) }
+	return placed, false, true
+}
+
+// send forwards a request to the replica with that id, if it is another one that is alive.
+func (p *placer) send(w http.ResponseWriter, r *http.Request, id string) (done bool) {
+	if id == p.replica.ID() || p.unreachable[id] || p.forwards.hops >= maxHops {
+		return false
+	}
+	peer := p.replica.Holder(r.Context(), id)
+	if peer == nil {
+		return false
+	}
+	return p.forwardTo(w, r, peer)
+}
+
+// forwardTo forwards a request, and returns false if the replica cannot be reached.
+func (p *placer) forwardTo(w http.ResponseWriter, r *http.Request, peer *cluster.Peer) bool {
+	if p.probes.suspended(peer.ID) {
+		p.outcomes[hopWaiting].Add(1)
+	} else {
+		as := &hopped{
+			hops:     p.forwards.hops + 1,
+			released: p.forwards.released,
+		}
+		if p.forward(w, r, peer, as) {
+			return true
+		}
+	}
+	if p.unreachable == nil {
+		p.unreachable = make(map[string]bool)
+	}
+	p.unreachable[peer.ID] = true
+	return false
+}
+
+// byRecord finds the owner of a session by its record in the engine, or makes this replica the
+// owner. ok is false if the session has moved meanwhile.
+func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placement, done, ok bool) {
+	placed = placement{
+		w: w,
+		r: r,
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), recordTimeout)
+	defer cancel()
+	err := cluster.ErrNotFound
+	var claim cluster.Claim
+	if !p.sessions.isAbsent(p.id) {
+		claim, err = p.replica.ReadClaim(ctx, p.at.keyOf(p.id))
+	}
+	switch {
+	case errors.Is(err, cluster.ErrNotFound):
+		p.sessions.noteAbsent(p.id)
+		if len(p.unreachable) > 0 {
+			p.refuseStopped(w, r)
+			return placed, true, true
+		}
+		return placed, false, true // answered as an unknown session
+	case err != nil:
+		p.busy(w, r, "the session cannot be found, because the cluster engine does not answer, try again")
+		return placed, true, true
+	}
+	if claim.Owner != p.forwards.released && p.send(w, r, claim.Owner) {
+		p.sessions.noteMoved(p.id, claim.Owner)
+		return placed, true, true
+	}
+	if next := p.replica.Successor(p.id); next != nil && p.retiring.Load() && p.send(w, r, next.ID) {
+		return placed, true, true
+	}
+	if !p.at.server.Stateless(r.Context()) {
+		p.refuseStopped(w, r)
+		return placed, true, true
+	}
+	err = p.adopt(r.Context(), &claim)
+	switch {
+	case err == nil, errors.Is(err, cluster.ErrConflict):
+		return placed, false, false // it is here, or at another replica
+	case errors.Is(err, cluster.ErrOwned):
+		return p.asGuest(w, r, &claim)
+	case errors.Is(err, errNotRestored):
+		p.log.Warn("session not continued, its client has to start over", "error", err)
+		p.refuseStopped(w, r)
+		return placed, true, true
+	}
+	p.busy(w, r, "the session cannot be continued, because the cluster engine does not answer, try again")
+	return placed, true, true
+}
+
+// asGuest serves a call of a session whose owner cannot be reached but may be alive: the calls of
+// a stateless source do not need it. Everything else waits until the owner is back, or has lost its
+// lease.
+func (p *placer) asGuest(
+	w http.ResponseWriter, r *http.Request, claim *cluster.Claim,
+) (placed placement, done, ok bool) {
+	placed = placement{
+		w: w,
+		r: r,
+	}
+	ctx, err := p.at.server.GuestContext(r.Context(), p.id, claim.Value)
+	if err != nil || r.Method != http.MethodPost {
+		p.busy(w, r, "the replica of this session does not answer, and no other may take its place yet, try again")
+		return placed, true, true
+	}
+	placed.r = r.WithContext(ctx)
+	return placed, false, true
+}
+
+// errNotRestored means that a session has been adopted, but cannot be continued here.
+var errNotRestored = errors.New("session not restored")
+
+// adopt makes this replica the owner of a session. Concurrent requests wait for the first.
+func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
+	a := p.sessions
+	a.mu.Lock()
+	if begun := a.adopting[p.id]; begun != nil {
+		a.mu.Unlock()
+		select {
+		case <-begun:
+			return cluster.ErrConflict // read the record again
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	ended := make(chan struct{})
+	a.adopting[p.id] = ended
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.adopting, p.id)
+		close(ended)
+	}()
+	if p.at.server.HasSession(p.id) {
+		return nil // adopted since the record was read
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
+	defer cancel()
+	key := p.at.keyOf(p.id)
+	term := p.replica.Term()
+	revision, err := p.replica.Adopt(ctx, key, claim, p.forwards.released, p.at.ttl())
+	if err != nil {
+		return err
+	}
+	s := p.at.newSession(p.id)
+	s.revision = revision
+	s.written = time.Now()
+	s.attempted.Store(true)
+	s.term.Store(term)
+	a.add(s)
+	if err := p.at.server.RestoreSession(ctx, p.id, claim.Value); err != nil {
+		p.at.Ended(p.id)
+		return errors.Join(errNotRestored, err)
+	}
+	how := adoptedLost
+	if p.forwards.released != "" {
+		how = adoptedHandover
+	}
+	a.adopted[how].Add(1)
+	a.markDirty(s) // with how often it has moved
+	return nil
+}
+
+// busy asks the client to repeat a request.
+func (p *placer) busy(w http.ResponseWriter, r *http.Request, message string) {
+	w.Header().Set("Retry-After", "1")
+	writeError(w, r, http.StatusServiceUnavailable, mcp.CodeToolBusy, message)
+}
+
+// leasePath is where another replica asks whether this one reaches the engine either.
+const leasePath = "/.slipway/lease"
+
+// serveLease grants another replica its lease, or refuses.
+func (p *hop) serveLease(w http.ResponseWriter) {
+	if p.replica.Grant() {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.WriteHeader(http.StatusConflict)
+}
+
+// keepLease extends the lease while the engine fails, as long as no other replica reaches it
+// either: then none can adopt the sessions of this one.
+func (p *hop) keepLease(ctx context.Context) {
+	tick := time.NewTicker(p.replica.Lease() / 16)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !p.replica.Expiring() || p.replica.Term() == 0 {
+			continue
+		}
+		asked := time.Now()
+		if p.allGrant(ctx) {
+			p.replica.Extend(asked)
+		}
+	}
+}
+
+// allGrant reports whether all other replicas grant the lease.
+func (p *hop) allGrant(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, p.replica.Lease()/8)
+	defer cancel()
+	var refused atomic.Bool
+	var asking sync.WaitGroup
+	for _, peer := range p.replica.Peers() {
+		asking.Go(func() {
+			resp, err := askReplica(ctx, peer, leasePath)
+			if err != nil {
+				refused.Store(true)
+				return
+			}
+			_ = resp.Body.Close()
+		})
+	}
+	asking.Wait()
+	return !refused.Load()
+}

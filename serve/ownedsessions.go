@@ -1,0 +1,578 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// ownedSessions are the sessions of stateless sources that this replica owns. Each has a record
+// in the engine, from which another replica continues it after this one has ended.
+//
+// A record is written soon after initialize, before a change is acknowledged, and while the
+// session is used, before it expires. Requests that change nothing do not wait for the engine.
+type ownedSessions struct {
+	replica *cluster.Replica
+	log     *slog.Logger
+	wake    chan struct{} // of capacity 1: something is dirty
+	// every is how often the records of sessions in use are renewed.
+	every time.Duration
+
+	mu    sync.Mutex
+	owned map[string]*ownedSession // by session id
+	dirty map[*ownedSession]struct{}
+	// deleted are the keys of records whose sessions have ended.
+	deleted map[string]struct{}
+	// moved maps session ids to the replicas that continue them. It is a cache.
+	moved map[string]string
+	// absent are ids of sessions that have no record, so that clients that use an ended session
+	// do not burden the engine. It is emptied every few seconds.
+	absent map[string]struct{}
+	// adopting are the sessions that this replica is about to continue. The channels are closed
+	// at the end.
+	adopting map[string]chan struct{}
+
+	adopted [len(adoptions)]atomic.Int64
+	fenced  atomic.Int64
+}
+
+// The ways in which a session comes to another replica.
+const (
+	adoptedHandover = iota // the previous one is about to stop
+	adoptedLost            // the previous one has left, or lost its lease
+)
+
+var adoptions = [...]string{"handover", "takeover"}
+
+// ownedSession is one of them.
+type ownedSession struct {
+	id  string
+	key string // of its record
+	at  *sessionsAt
+
+	// attempted is set once the record may exist, so that another replica could adopt the session.
+	attempted atomic.Bool
+	// term is that of the replica when it last wrote the record.
+	term atomic.Uint64
+
+	writing  sync.Mutex // held while the record is written; guards the following fields
+	revision uint64
+	written  time.Time
+	over     bool // the session has ended here
+
+	active int // messages being served; guarded by ownedSessions.mu
+}
+
+// sessionsAt are the sessions of one endpoint.
+type sessionsAt struct {
+	all    *ownedSessions
+	path   string
+	server *mcpserver.Server // set before serving
+}
+
+var _ mcpserver.SessionRecords = (*sessionsAt)(nil)
+
+// Limits of records of sessions.
+const (
+	sessionGroup  = "session"
+	recordTimeout = time.Second
+	// recordWriters is how many records are written at once.
+	recordWriters = 8
+	maxMoved      = 100_000
+	maxAbsent     = 10_000
+	absentFor     = 5 * time.Second
+	// recordRetry is the pause before a record is written again that could not be.
+	recordRetry = time.Second
+)
+
+// newOwnedSessions returns nil without a cluster.
+func newOwnedSessions(o *Options) *ownedSessions {
+	if o.Cluster == nil {
+		return nil
+	}
+	return &ownedSessions{
+		replica:  o.Cluster,
+		log:      o.Logger,
+		wake:     make(chan struct{}, 1),
+		every:    time.Minute,
+		owned:    make(map[string]*ownedSession),
+		dirty:    make(map[*ownedSession]struct{}),
+		deleted:  make(map[string]struct{}),
+		moved:    make(map[string]string),
+		absent:   make(map[string]struct{}),
+		adopting: make(map[string]chan struct{}),
+	}
+}
+
+// at makes o keep the records of the sessions at a path. The caller sets the server of the result,
+// which is nil without a cluster.
+func (a *ownedSessions) at(path string, o *mcpserver.Options) *sessionsAt {
+	if a == nil {
+		return nil
+	}
+	at := &sessionsAt{
+		all:  a,
+		path: path,
+	}
+	o.Sessions = at
+	if o.SessionTTL > 0 {
+		a.every = min(a.every, max(o.SessionTTL/10, 10*time.Millisecond))
+	}
+	return at
+}
+
+// serve records the server that has the sessions.
+func (at *sessionsAt) serve(s *mcpserver.Server) {
+	if at != nil {
+		at.server = s
+	}
+}
+
+// keyOf returns the key of a record. It reveals nothing, and depends on the path, so that a
+// session of one endpoint is not continued at another.
+func (at *sessionsAt) keyOf(id string) string {
+	sum := sha256.Sum256([]byte(at.path + "\n" + id))
+	return sessionGroup + "/" + hex.EncodeToString(sum[:16])
+}
+
+// ttl is how long a record outlives its last write: a session may be idle for two thirds of it.
+func (at *sessionsAt) ttl() time.Duration { return at.server.SessionTTL() * 3 / 2 }
+
+// newSession returns a session of this replica, for add.
+func (at *sessionsAt) newSession(id string) *ownedSession {
+	return &ownedSession{
+		id:  id,
+		key: at.keyOf(id),
+		at:  at,
+	}
+}
+
+// add adds a session that this replica owns.
+func (a *ownedSessions) add(s *ownedSession) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.owned[s.id] = s
+	delete(a.moved, s.id)
+}
+
+// Started implements [mcpserver.SessionRecords].
+func (at *sessionsAt) Started(id string) {
+	s := at.newSession(id)
+	at.all.add(s)
+	at.all.markDirty(s)
+}
+
+// Changed implements [mcpserver.SessionRecords].
+func (at *sessionsAt) Changed(ctx context.Context, id string) error {
+	s := at.all.find(id)
+	if s == nil {
+		return nil // of a source that is not stateless
+	}
+	err := at.all.write(ctx, s)
+	if err != nil && !s.attempted.Load() {
+		at.all.markDirty(s) // it has no record that could be restored without the change
+		return nil
+	}
+	return err
+}
+
+// Forget implements [mcpserver.SessionRecords].
+func (at *sessionsAt) Forget(ctx context.Context, id string) error {
+	s := at.all.find(id)
+	if s == nil {
+		return nil
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if !s.attempted.Load() {
+		s.over = true
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	err := at.all.replica.DeleteClaim(ctx, s.key)
+	s.over = err == nil
+	return err
+}
+
+// Ended implements [mcpserver.SessionRecords].
+func (at *sessionsAt) Ended(id string) {
+	a := at.all
+	a.mu.Lock()
+	s := a.owned[id]
+	if s == nil {
+		a.mu.Unlock()
+		return
+	}
+	delete(a.owned, id)
+	delete(a.dirty, s)
+	if s.attempted.Load() {
+		a.deleted[s.key] = struct{}{}
+	}
+	a.mu.Unlock()
+	a.signal()
+}
+
+// find returns a session that this replica owns, or nil.
+func (a *ownedSessions) find(id string) *ownedSession {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.owned[id]
+}
+
+// remove removes a session that another replica continues.
+func (a *ownedSessions) remove(s *ownedSession, successor string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.owned[s.id] == s {
+		delete(a.owned, s.id)
+	}
+	delete(a.dirty, s)
+	a.noteMovedLocked(s.id, successor)
+}
+
+// noteMoved records which replica continues a session; "" means that it is not known.
+func (a *ownedSessions) noteMoved(id, replica string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.noteMovedLocked(id, replica)
+}
+
+func (a *ownedSessions) noteMovedLocked(id, replica string) {
+	if replica == "" {
+		delete(a.moved, id)
+		return
+	}
+	if len(a.moved) >= maxMoved {
+		clear(a.moved)
+	}
+	a.moved[id] = replica
+}
+
+// movedTo returns the replica that continues a session, as far as it is known.
+func (a *ownedSessions) movedTo(id string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.moved[id]
+}
+
+// isAbsent reports whether a session was found to have no record a moment ago.
+func (a *ownedSessions) isAbsent(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, absent := a.absent[id]
+	return absent
+}
+
+func (a *ownedSessions) noteAbsent(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.moved, id)
+	if len(a.absent) < maxAbsent {
+		a.absent[id] = struct{}{}
+	}
+}
+
+// markDirty makes run write a record.
+func (a *ownedSessions) markDirty(s *ownedSession) {
+	a.mu.Lock()
+	a.dirty[s] = struct{}{}
+	a.mu.Unlock()
+	a.signal()
+}
+
+func (a *ownedSessions) signal() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// errNoLease means that this replica does not own its sessions at present.
+var errNoLease = errors.New("this replica has no lease, because the cluster engine does not answer")
+
+// write writes the record of a session. The error is [cluster.ErrLost] if another replica has
+// adopted the session, which then ends here.
+func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	term := a.replica.Term()
+	if term == 0 {
+		return errNoLease
+	}
+	record, ok := s.at.server.SessionRecord(s.id)
+	if !ok || s.over {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	s.attempted.Store(true)
+	s.term.CompareAndSwap(0, term)
+	revision, err := a.replica.WriteClaim(ctx, s.key, record, s.revision, s.term.Load(), s.at.ttl())
+	switch {
+	case err == nil:
+		s.revision = revision
+		s.written = time.Now()
+		s.term.Store(term)
+	case errors.Is(err, cluster.ErrLost):
+		s.over = true
+		a.fenced.Add(1)
+		a.remove(s, "")
+		s.at.server.DropSession(s.id)
+		a.log.Warn("session lost: another replica continues it")
+	}
+	return err
+}
+
+// holds reports whether this replica certainly owns a session now.
+func (a *ownedSessions) holds(s *ownedSession) bool {
+	if !s.attempted.Load() {
+		return true // no other replica can know it
+	}
+	term := a.replica.Term()
+	return term != 0 && term == s.term.Load()
+}
+
+// verify returns nil if this replica owns a session. After it has lost its lease, it asks the
+// engine, once for each session.
+func (a *ownedSessions) verify(ctx context.Context, s *ownedSession) error {
+	if a.holds(s) {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, a.replica.Lease()/8)
+	defer cancel()
+	if a.replica.AwaitTerm(waiting) == 0 {
+		return errNoLease
+	}
+	if a.holds(s) {
+		return nil // another request has verified it
+	}
+	return a.write(ctx, s)
+}
+
+// run writes and deletes records, and renews those of sessions in use, until ctx ends.
+func (a *ownedSessions) run(ctx context.Context) {
+	lease := time.NewTicker(a.replica.Lease() / 8)
+	defer lease.Stop()
+	renewal := time.NewTicker(a.every)
+	defer renewal.Stop()
+	retry := time.NewTimer(time.Hour)
+	defer retry.Stop()
+	forget := time.NewTicker(absentFor)
+	defer forget.Stop()
+	term := a.replica.Term()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-forget.C:
+			a.mu.Lock()
+			clear(a.absent)
+			a.mu.Unlock()
+			continue
+		case <-lease.C:
+			if now := a.replica.Term(); now != term {
+				term = now
+				a.closeStreams()
+			}
+			continue
+		case <-renewal.C:
+			a.renew()
+		case <-a.wake:
+		case <-retry.C:
+		}
+		if !a.flush(ctx) {
+			retry.Reset(recordRetry)
+		}
+	}
+}
+
+// renew marks the records that expire before their sessions could. Unused sessions
+// expire as they do without a cluster.
+func (a *ownedSessions) renew() {
+	a.mu.Lock()
+	all := make([]*ownedSession, 0, len(a.owned))
+	for _, s := range a.owned {
+		all = append(all, s)
+	}
+	a.mu.Unlock()
+	for _, s := range all {
+		seen, ok := s.at.server.SessionSeen(s.id)
+		s.writing.Lock()
+		due := ok && seen.After(s.written) && time.Since(s.written) > s.at.ttl()/5
+		s.writing.Unlock()
+		if due {
+			a.markDirty(s)
+		}
+	}
+}
+
+// flush writes what is dirty, and reports whether nothing is left.
+func (a *ownedSessions) flush(ctx context.Context) bool {
+	a.mu.Lock()
+	dirty, deleted := a.dirty, a.deleted
+	a.dirty = make(map[*ownedSession]struct{})
+	a.deleted = make(map[string]struct{})
+	a.mu.Unlock()
+	var failures atomic.Int64
+	var writers sync.WaitGroup
+	turns := make(chan struct{}, recordWriters)
+	each := func(do func() error, again func()) {
+		turns <- struct{}{}
+		writers.Go(func() {
+			defer func() { <-turns }()
+			if err := do(); err != nil && !errors.Is(err, cluster.ErrLost) {
+				if failures.Add(1) == 1 {
+					a.log.Debug("session records not written, retrying", "error", err)
+				}
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				again()
+			}
+		})
+	}
+	for s := range dirty {
+		if failures.Load() > 0 { // the engine does not answer
+			a.mu.Lock()
+			a.dirty[s] = struct{}{}
+			a.mu.Unlock()
+			continue
+		}
+		each(func() error { return a.write(ctx, s) }, func() { a.dirty[s] = struct{}{} })
+	}
+	for key := range deleted {
+		each(func() error {
+			ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+			defer cancel()
+			return a.replica.DeleteClaim(ctx, key)
+		}, func() { a.deleted[key] = struct{}{} })
+	}
+	writers.Wait()
+	return failures.Load() == 0
+}
+
+// closeStreams closes the notification streams of all sessions when the lease has been lost, or is
+// back: clients open them again, where the session then is.
+func (a *ownedSessions) closeStreams() {
+	a.mu.Lock()
+	all := make([]*ownedSession, 0, len(a.owned))
+	for _, s := range a.owned {
+		all = append(all, s)
+	}
+	a.mu.Unlock()
+	for _, s := range all {
+		if !a.holds(s) {
+			s.at.server.CloseSessionStream(s.id)
+		}
+	}
+}
+
+// enter counts a message that is served until leave. It returns false if this replica does not
+// have the session any more.
+func (a *ownedSessions) enter(s *ownedSession) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.owned[s.id] != s {
+		return false
+	}
+	s.active++
+	return true
+}
+
+func (a *ownedSessions) leave(s *ownedSession) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.active--
+}
+
+// release gives up a session for which nothing is served, so that another replica continues it. It
+// reports whether the other one may.
+func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor string) bool {
+	s.writing.Lock()
+	unsaved := s.revision == 0
+	s.writing.Unlock()
+	if unsaved && a.write(ctx, s) != nil {
+		return false
+	}
+	a.mu.Lock()
+	if a.owned[s.id] != s || s.active > 0 {
+		a.mu.Unlock()
+		return false
+	}
+	delete(a.owned, s.id)
+	delete(a.dirty, s)
+	a.noteMovedLocked(s.id, successor)
+	a.mu.Unlock()
+	s.writing.Lock()
+	s.over = true
+	s.writing.Unlock()
+	s.at.server.ReleaseSession(s.id)
+	return true
+}
+
+// fencedWriter refuses what a replica would answer for a session that it may not own any more,
+// because it was suspended or cut off meanwhile.
+type fencedWriter struct {
+	http.ResponseWriter
+
+	all     *ownedSessions
+	session *ownedSession
+	request *http.Request
+	refused bool
+	started bool
+}
+
+// errFenced is the error of writes that are refused.
+var errFenced = errors.New("the replica does not own the session any more")
+
+// Unwrap is for [http.ResponseController].
+func (f *fencedWriter) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (f *fencedWriter) WriteHeader(status int) {
+	if f.permitted() {
+		f.started = true
+		f.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (f *fencedWriter) Write(b []byte) (int, error) {
+	if !f.permitted() {
+		return 0, errFenced
+	}
+	f.started = true
+	return f.ResponseWriter.Write(b)
+}
+
+// permitted reports whether the session is still owned. Otherwise it answers with an error, unless
+// an answer has begun.
+func (f *fencedWriter) permitted() bool {
+	if f.refused {
+		return false
+	}
+	if f.all.holds(f.session) || f.all.verify(context.WithoutCancel(f.request.Context()), f.session) == nil {
+		return true
+	}
+	f.refused = true
+	if f.started {
+		// What has been sent must not look complete.
+		_ = http.NewResponseController(f.ResponseWriter).SetWriteDeadline(time.Now())
+		return false
+	}
+	header := f.ResponseWriter.Header()
+	clear(header)
+	writeError(f.ResponseWriter, f.request, http.StatusBadGateway, mcp.CodeInternalError,
+		"the replica lost its lease while it served the request: it may have run")
+	return false
+}
