@@ -118,7 +118,8 @@ type LoginOptions struct {
 const loginTimeout = 10 * time.Minute
 
 // Login logs in to a server and stores the login, in place of an earlier one to it. Errors
-// are a [*SetupError], a [*ServerError], a [*StoreError], or one of the network.
+// are or wrap a [*SetupError], a [*DiscoveryError], a [*ServerError], a [*StoreError], or one of
+// the network.
 func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (*Login, error) {
 	if opts == nil {
 		opts = &LoginOptions{}
@@ -211,7 +212,7 @@ func (c *Client) prepare(
 	}
 	found, err := w.discover(ctx, server, s.Issuer, d)
 	if err != nil {
-		return nil, err
+		return nil, &DiscoveryError{err}
 	}
 	if !refused && found.assumed {
 		return nil, &SetupError{
@@ -350,7 +351,7 @@ func (c *Client) checkBinding(ctx context.Context, server, id, issuer string) er
 	return &SetupError{
 		Text: fmt.Sprintf("the client ID belongs to %s, and the server now names %s",
 			secrets.URL(r.Issuer), secrets.URL(issuer)),
-		Hint: "log out first if the ID is also registered at " + secrets.URL(issuer),
+		Hint: "if the ID is also registered at " + secrets.URL(issuer) + ": slipway logout " + secrets.URL(server),
 	}
 }
 

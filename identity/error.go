@@ -97,6 +97,16 @@ func (e *LoginRequiredError) Hint() string {
 	return "set MCP_CLIENT_TOKEN to a bearer token for the server, or log in: " + CommandFor(e.Server)
 }
 
+// DiscoveryError reports that where to log in could not be found out: a document about it is
+// missing, wrong or refused. Nothing was sent to an authorization server.
+type DiscoveryError struct{ Err error }
+
+// Error implements the error interface.
+func (e *DiscoveryError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *DiscoveryError) Unwrap() error { return e.Err }
+
 // SetupError reports that a login needs a setting that only the user can supply.
 type SetupError struct {
 	// Text is what is missing, and Hint how to supply it.

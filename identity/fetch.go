@@ -167,6 +167,9 @@ func (w *web) getJSON(ctx context.Context, address string, into any) error {
 	return nil
 }
 
+// errSilent reports that a server did not answer in the time that a login has.
+var errSilent = errors.New("no answer in time")
+
 // post sends a form or a JSON document with credentials. The answer has at most
 // maxDocument bytes.
 func (w *web) post(
@@ -185,6 +188,9 @@ func (w *web) post(
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Accept", "application/json")
 	resp, err = w.client.Do(req)
+	if errors.Is(err, ErrTimeout) { // the user has answered
+		return nil, nil, fmt.Errorf("post to %s: %w", secrets.URL(address), errSilent)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("post to %s: %w", secrets.URL(address), withoutURL(err))
 	}

@@ -96,7 +96,7 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 		if isDocumentID(own.ID) && !m.ClientDocumentSupported && !f.found.assumed {
 			return &SetupError{
 				Text: secrets.URL(m.Issuer) + " does not support client ID metadata documents",
-				Hint: "pass a client ID that it issued, or none to register a client",
+				Hint: "pass an ID that it issued, or none to register a client: " + CommandFor(f.server) + " --client-id ID",
 			}
 		}
 		if err := f.client.checkBinding(ctx, f.server, own.ID, m.Issuer); err != nil {
@@ -119,7 +119,8 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 		return nil
 	}
 	if m.RegistrationEndpoint == "" {
-		hint := "register one there with the callback http://127.0.0.1/callback, and pass its ID with --client-id"
+		hint := "register one there with the callback http://127.0.0.1/callback, and pass its ID: " +
+			CommandFor(f.server) + " --client-id ID"
 		if f.hosted {
 			hint = "register one there with the callback " + redirect + ", and set its ID as clientId"
 		}

@@ -81,7 +81,7 @@ func (w *web) discover(ctx context.Context, server, issuer string, d demand) (*d
 		if len(issuers) > 0 && !slices.Contains(issuers, issuer) {
 			return nil, &SetupError{
 				Text: fmt.Sprintf("%s does not accept logins of %s", secrets.URL(server), secrets.URL(issuer)),
-				Hint: "it names " + secrets.URL(issuers[0]) + ": leave out the issuer, or use this one",
+				Hint: "use one that it names: " + CommandFor(server) + " --issuer " + secrets.URL(issuers[0]),
 			}
 		}
 		issuers = []string{issuer}

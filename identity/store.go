@@ -106,7 +106,7 @@ func (s *Store) damaged(format string, args ...any) error {
 	return &StoreError{
 		Path: s.path(),
 		Text: fmt.Sprintf(format, args...),
-		Hint: "move the file away and log in again",
+		Hint: "move the file away and log in again: slipway login SERVER",
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *Store) key(file *storeFile) ([]byte, error) {
 // noKey is the error for a store whose key cannot be read.
 func (s *Store) noKey(text, hint string) error {
 	if hint == "" {
-		hint = "restore the key, or move " + s.path() + " away and log in again"
+		hint = "restore the key, or move " + s.path() + " away and log in again: slipway login SERVER"
 	}
 	return &StoreError{
 		Path: s.path(),

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
 // maxLifetime limits what expires_in may say, so that a wrong unit is no overflow.
@@ -77,7 +79,7 @@ func (r *tokenRequest) send(ctx context.Context) (*token, error) {
 		if resp.StatusCode == http.StatusOK && failure.Code == "" { // GitHub answers errors with 200
 			t, err := parseToken(text)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", secrets.URL(r.endpoint), err)
 			}
 			t.requested = requested
 			return t, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/identity"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -169,10 +170,11 @@ func loginError(cmd *cobra.Command, server string, err error) error {
 	if f := loginFailure(text, err); f != nil {
 		return f
 	}
-	hint := ""
+	hint := "to try again: " + identity.CommandFor(server)
 	var answered *identity.ServerError
-	if errors.As(err, &answered) && answered.Status == 0 || errors.Is(err, identity.ErrTimeout) {
-		hint = "to try again: " + identity.CommandFor(server)
+	var found *identity.DiscoveryError
+	if errors.As(err, &found) && !errors.As(err, &answered) {
+		hint = "to see each document and its answer: slipway inspect " + shell.ShellWord(secrets.URL(server))
 	}
 	return remoteFailed(hint, "%s", text)
 }

@@ -56,7 +56,8 @@ it at the next request.`,
 			case errors.Is(err, identity.ErrNoLogin):
 				return no("slipway login --list lists the logins", "logout: %v", err)
 			case err != nil:
-				return remoteFailed("", "logout: %v", err)
+				return remoteFailed("end the session in your account there; slipway login --list lists the remaining logins",
+					"logout: %s", visible.Line(err.Error()))
 			case !revoked:
 				say(cmd.ErrOrStderr(), "logged out of %s; its tokens cannot be revoked and remain valid until they expire",
 					secrets.URL(server))
@@ -112,7 +113,7 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 	case errors.Is(err, identity.ErrNoLogin):
 		return no("slipway ps lists the logins of callers", "logout: %v", err)
 	case err != nil:
-		return remoteFailed("", "logout: %v", err)
+		return remoteFailed("slipway ps lists the logins that remain", "logout: %s", visible.Line(err.Error()))
 	}
 	say(cmd.ErrOrStderr(), "ended %s of %s", count(ended, "login"), visible.Line(caller))
 	return nil

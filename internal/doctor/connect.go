@@ -238,7 +238,7 @@ func (a *attempt) reportStatus(r check.Reporter, status *client.StatusError) {
 	case status.Refused() && status.Token:
 		r.Add(ruleToken, "", a.d.setVariable(variable), "%s%v; the token is not valid here", is, status)
 	case status.Refused():
-		r.Add(ruleToken, "", a.d.setVariable(variable), "%s%v", is, status)
+		r.Add(ruleToken, "", a.loginHint(status, a.d.setVariable(variable)), "%s%v", is, status)
 	case a.webPage():
 		r.Add(ruleWebPage, "", a.pathHint(), "%sthe URL answers with a web page%s", is, a.foundNote())
 	case status.Status == http.StatusNotFound, status.Status == http.StatusMethodNotAllowed:
@@ -246,6 +246,18 @@ func (a *attempt) reportStatus(r check.Reporter, status *client.StatusError) {
 	default:
 		r.Add(ruleStatus, "", "read the log of the server, or of the proxy in front of it", "%s%v", is, status)
 	}
+}
+
+// loginHint returns the command that logs in, if the server supports that, or otherwise.
+func (a *attempt) loginHint(status *client.StatusError, otherwise string) string {
+	var login interface {
+		Explains() bool
+		Hint() string
+	}
+	if errors.As(status.Err, &login) && login.Explains() {
+		return login.Hint()
+	}
+	return otherwise
 }
 
 // pathHint returns what to do about the path of a URL.
