@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -61,6 +62,18 @@ func variants() []variant {
 		}},
 		{"jwt", 2, func(tb testing.TB, i *issuer) *serve.Options {
 			return &serve.Options{Features: serve.Features{NoMetrics: true}, Auth: costAuth(tb, i)}
+		}},
+		{"policy", 5, func(tb testing.TB, _ *issuer) *serve.Options {
+			o := &serve.Options{Features: serve.Features{NoMetrics: true}, Auth: costAuth(tb, nil)}
+			set, err := policy.Parse("policy.cedar", []byte(`
+				permit (principal in Scope::"read", action == Action::"call", resource) when { context.hour < 24 };
+				forbid (principal, action == Action::"call", resource)
+				when { context.arguments has path && context.arguments.path like "/etc/*" };`))
+			if err != nil {
+				panic(err)
+			}
+			o.Policy = serve.NewPolicy(set, nil)
+			return o
 		}},
 		{"all", 2, func(tb testing.TB, _ *issuer) *serve.Options {
 			return &serve.Options{Auth: costAuth(tb, nil), Limits: limits}

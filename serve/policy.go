@@ -135,7 +135,7 @@ func principalOf(ctx context.Context) *mcp.Principal {
 	return mcp.PrincipalFrom(ctx)
 }
 
-// situation returns the context of a request.
+// situation returns the context of a request, as far as rules read it.
 func (p *Policy) situation(ctx context.Context, transport string, set *policy.Set) *policy.Situation {
 	now := &policy.Situation{
 		Transport: transport,
@@ -144,11 +144,15 @@ func (p *Policy) situation(ctx context.Context, transport string, set *policy.Se
 	if c := callerOf(ctx); c != nil {
 		now.Origin = c.origin
 	}
-	if name, ok := ctx.Value(endpointKey{}).(string); ok {
-		now.Endpoint = name
+	if set.Reads("endpoint") {
+		if name, ok := ctx.Value(endpointKey{}).(string); ok {
+			now.Endpoint = name
+		}
 	}
-	if ap, err := netip.ParseAddrPort(remoteOf(ctx)); err == nil {
-		now.Address = ap.Addr()
+	if set.Reads("address") {
+		if ap, err := netip.ParseAddrPort(remoteOf(ctx)); err == nil {
+			now.Address = ap.Addr()
+		}
 	}
 	if set.Reads("application") {
 		now.Application = applicationOf(mcp.RequestFrom(ctx))

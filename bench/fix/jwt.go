@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The claims of the JSON Web Token in the workload with jwt, which a server must verify.
+// The claims of the JSON Web Token in the workloads with jwt and policy, which a server must verify.
 const (
 	Issuer   = "https://id.bench.example"
 	Audience = "https://mcp.bench.example/mcp"

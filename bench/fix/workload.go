@@ -59,7 +59,7 @@ type Workload struct {
 	Tools   int    // NTOOLS of the peer
 	Window  int    // requests in flight on stdio or on one WebSocket
 	Events  int    // notifications before the answer, which is then an event stream
-	With    string // additional features of the server: auth, jwt, metrics, ratelimit, log, or all
+	With    string // additional features of the server: auth, jwt, policy, metrics, ratelimit, log, or all
 	Count   int    // idle clients
 
 	method string
@@ -128,7 +128,8 @@ func Workloads() []Workload {
 			w.Events = Steps
 			w.params = `"name":"progress","arguments":{},"_meta":{"progressToken":1}`
 		}),
-		besides("auth"), besides("jwt"), besides("metrics"), besides("ratelimit"), besides("log"), besides("all"),
+		besides("auth"), besides("jwt"), besides("policy"), besides("metrics"), besides("ratelimit"), besides("log"),
+		besides("all"),
 		pipelined("ws-echo-1", WebSocket, 1),
 		pipelined("ws-echo-16", WebSocket, 16),
 		pipelined("stdio-echo-1", Stdio, 1),
@@ -200,7 +201,7 @@ func (w Workload) Header() [][2]string {
 		{"Accept", "application/json, text/event-stream"},
 		{"MCP-Protocol-Version", w.Version},
 	}
-	if w.With == "jwt" {
+	if w.With == "jwt" || w.With == "policy" {
 		header = append(header, [2]string{"Authorization", "Bearer " + JWT()})
 	} else if w.With != "" {
 		header = append(header, [2]string{"Authorization", "Bearer " + Token})

@@ -11,11 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/system"
 )
 
 // Serve creates the handler of a peer.
@@ -45,7 +48,8 @@ func check(t *testing.T, serve Serve, all []fix.Workload) {
 	}
 }
 
-// Benchmark runs each HTTP workload as a sub-benchmark, after checking its answer.
+// Benchmark runs each HTTP workload as a sub-benchmark, after checking its answer. It also
+// reports the CPU time of the process, with that of garbage collection.
 func Benchmark(b *testing.B, serve Serve, versions ...string) {
 	for _, w := range workloads(versions) {
 		b.Run(w.Name, func(b *testing.B) {
@@ -54,14 +58,25 @@ func Benchmark(b *testing.B, serve Serve, versions ...string) {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
+			began, known := cpuTime()
 			for id := fix.FirstID + 1; b.Loop(); id++ {
 				fix.PutID(c.body, id)
 				if c.call(); c.out.status != http.StatusOK {
 					b.Fatalf("status %d", c.out.status)
 				}
 			}
+			if spent, _ := cpuTime(); known {
+				b.ReportMetric(float64(spent-began)/float64(b.N), "cpu-ns/op")
+			}
 		})
 	}
+}
+
+// cpuTime returns the CPU time of this process, which other load on the machine affects less
+// than the clock. known is false where the system does not tell.
+func cpuTime() (used time.Duration, known bool) {
+	used, err := system.CPUTime(os.Getpid())
+	return used, err == nil
 }
 
 func workloads(versions []string) []fix.Workload {

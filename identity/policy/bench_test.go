@@ -123,7 +123,7 @@ func TestDecisionAllocations(t *testing.T) {
 		engine *policy.Engine
 		most   float64
 	}{
-		"one rule": {plain, 0}, "10,000 rules, with arguments": {e, 20},
+		"one rule": {plain, 0}, "10,000 rules, with arguments": {e, 4},
 	} {
 		if got := testing.AllocsPerRun(100, func() { tt.engine.Tool(who, cat, "s1_x", now) }); got > tt.most {
 			t.Errorf("%s: %v allocations, at most %v", name, got, tt.most)

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cedar-policy/cedar-go"
@@ -169,6 +171,16 @@ type verdict struct {
 	failed           bool // a forbid could not be evaluated
 }
 
+// clip returns a verdict to which rules can be added without changing v.
+func (v *verdict) clip() verdict {
+	return verdict{
+		permits: slices.Clip(v.permits),
+		forbids: slices.Clip(v.forbids),
+		errors:  slices.Clip(v.errors),
+		failed:  v.failed,
+	}
+}
+
 // denies reports whether no other rule, no consent and no other scope can change a denial.
 func (v *verdict) denies() bool {
 	return v.failed || slices.ContainsFunc(v.forbids, func(r *Rule) bool { return r.rank() == 0 })
@@ -245,10 +257,32 @@ type candidates struct {
 	permits, forbids ruleList
 	// scopes are those of all rules with @scopes.
 	scopes []string
-	// uses are the attributes of the context that permits and forbids read, and arguments the
-	// arguments.
-	uses      []string
+	// reads is what permits and forbids read of the context.
+	reads reading
+	// settling is what those of them read that have the same outcome at another time and with
+	// other arguments, and settled the last outcome of these.
+	settling reading
+	settled  atomic.Pointer[settlement]
+}
+
+// reading is what rules read of the context, so that nothing else is converted.
+type reading struct {
+	uses      []string // attributes
 	arguments []*argument
+}
+
+// settlement is the outcome of the rules that read neither the time nor arguments.
+type settlement struct {
+	at   surroundings
+	rest *candidates // with the other rules only
+}
+
+// surroundings are the attributes of a situation that often stay the same. Those that no rule
+// reads are zero.
+type surroundings struct {
+	hour, weekday                            int
+	transport, origin, endpoint, application string
+	address                                  netip.Addr
 }
 
 // open reports whether the decision depends on the context.
@@ -312,27 +346,115 @@ func (s *Set) prepare(who *subject, a Action, what *object) *candidates {
 		slices.SortFunc(l, func(x, y *Rule) int { return x.index - y.index })
 	}
 	c.evaluate(&c.fixed, permits, forbids, types.Record{})
+	c.noteScopes(forbids, c.forbids)
+	c.conclude(s)
+	if !c.open() {
+		c.offerScopes(s, &c.decided, &c.fixed, nil)
+	}
+	return c
+}
+
+// conclude drops the open rules that cannot change the decision, and decides by the fixed ones.
+func (c *candidates) conclude(s *Set) {
 	if c.fixed.denies() {
 		c.forbids = nil
 	}
 	if c.fixed.denies() || len(c.fixed.permits) > 0 {
 		c.permits = nil
 	}
-	c.noteScopes(forbids, c.forbids)
 	c.decided = c.fixed.decision(c.what)
-	if !c.open() {
-		c.offerScopes(s, &c.decided, &c.fixed, nil)
-	}
-	c.noteUses(s)
-	return c
+	c.reads = s.readingOf(c.permits, c.forbids)
+	c.settling = s.readingOf(c.permits.where((*Rule).settles), c.forbids.where((*Rule).settles))
 }
 
-// noteUses collects what the open rules read of the context, so that nothing else is converted
-// for a decision.
-func (c *candidates) noteUses(s *Set) {
+// settles reports whether the outcome of a rule is the same at another time and with other
+// arguments.
+func (r *Rule) settles() bool { return !r.uses.context["time"] && !r.uses.context["arguments"] }
+
+// where returns the rules for which keep is true.
+func (l ruleList) where(keep func(*Rule) bool) (some ruleList) {
+	for _, r := range l {
+		if keep(r) {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// settle returns the candidates for a situation without the rules that read neither the time
+// nor arguments, whose outcome is remembered until their surroundings change.
+func (c *candidates) settle(s *Set, now *Situation) *candidates {
+	if len(c.settling.uses) == 0 {
+		return c
+	}
+	if now.Time.IsZero() { // one time for both what is remembered and by what
+		timed := *now
+		timed.Time = time.Now()
+		now = &timed
+	}
+	at := c.settling.surroundings(now)
+	if last := c.settled.Load(); last != nil && last.at == at {
+		return last.rest
+	}
+	context, err := c.settling.context(now)
+	if err != nil {
+		return c // the rules are evaluated with the others, and fail
+	}
+	open := func(r *Rule) bool { return !r.settles() }
+	rest := &candidates{
+		who:     c.who,
+		action:  c.action,
+		what:    c.what,
+		fixed:   c.fixed.clip(),
+		permits: c.permits.where(open),
+		forbids: c.forbids.where(open),
+		scopes:  c.scopes,
+	}
+	rest.evaluate(&rest.fixed, c.permits.where((*Rule).settles), c.forbids.where((*Rule).settles), context)
+	rest.conclude(s)
+	if !rest.open() && rest.fixed.needsScopes() {
+		return c // what a token with the scopes may do can depend on more
+	}
+	c.settled.Store(&settlement{at, rest})
+	return rest
+}
+
+// surroundings returns the attributes of a situation that are read.
+func (r *reading) surroundings(now *Situation) (at surroundings) {
+	for _, name := range r.uses {
+		switch name {
+		case "hour":
+			at.hour = now.at().Hour()
+		case "weekday":
+			at.weekday = int(now.at().Weekday())
+		case "transport":
+			at.transport = now.Transport
+		case "origin":
+			at.origin = now.Origin
+		case "endpoint":
+			at.endpoint = now.Endpoint
+		case "application":
+			at.application = now.Application
+		case "address":
+			at.address = now.Address
+		}
+	}
+	return at
+}
+
+// at returns the time of the situation, in UTC.
+func (now *Situation) at() time.Time {
+	if now.Time.IsZero() {
+		return time.Now().UTC()
+	}
+	return now.Time.UTC()
+}
+
+// readingOf returns what rules read of the context.
+func (s *Set) readingOf(lists ...ruleList) (all reading) {
 	uses := make(map[string]bool)
 	arguments := make(map[string]bool)
-	for _, r := range slices.Concat(c.permits, c.forbids) {
+	for _, r := range slices.Concat(lists...) {
 		maps.Copy(uses, r.uses.context)
 		if r.uses.arguments == nil {
 			continue
@@ -341,10 +463,11 @@ func (c *candidates) noteUses(s *Set) {
 			arguments[name] = true
 		}
 	}
-	c.uses = slices.Sorted(maps.Keys(uses))
+	all.uses = slices.Sorted(maps.Keys(uses))
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
-		c.arguments = append(c.arguments, s.arguments.members[name])
+		all.arguments = append(all.arguments, s.arguments.members[name])
 	}
+	return all
 }
 
 // noteScopes adds the scopes of rules.
@@ -388,13 +511,17 @@ func (c *candidates) decide(s *Set, now *Situation) Decision {
 	if !c.open() {
 		return c.decided
 	}
-	v := verdict{
-		permits: slices.Clip(c.fixed.permits),
-		forbids: slices.Clip(c.fixed.forbids),
-		errors:  slices.Clip(c.fixed.errors),
-		failed:  c.fixed.failed,
+	if c = c.settle(s, now); !c.open() {
+		return c.decided
 	}
-	context, err := c.context(now)
+	v, ok := c.quick(now.Arguments)
+	if ok {
+		d := v.decision(c.what)
+		c.offerScopes(s, &d, &v, now)
+		return d
+	}
+	v = c.fixed.clip()
+	context, err := c.reads.context(now)
 	if err != nil { // no rule about the arguments can be evaluated
 		for _, r := range slices.Concat(c.permits, c.forbids) {
 			v.fail(r, err.Error())
@@ -453,12 +580,12 @@ func (c *candidates) might(s *Set, now *Situation) Decision {
 	if !c.open() {
 		return c.decided
 	}
-	v := verdict{
-		permits: slices.Clip(c.fixed.permits),
-		forbids: slices.Clip(c.fixed.forbids),
-		errors:  c.fixed.errors,
-		failed:  c.fixed.failed,
+	if now != nil {
+		if c = c.settle(s, now); !c.open() {
+			return c.decided
+		}
 	}
+	v := c.fixed.clip()
 	var permits, forbids ruleList
 	for _, r := range c.permits {
 		if now == nil || r.uses.context["arguments"] {
@@ -473,7 +600,7 @@ func (c *candidates) might(s *Set, now *Situation) Decision {
 		}
 	}
 	if len(permits)+len(forbids) > 0 {
-		context, err := c.context(now)
+		context, err := c.reads.context(now)
 		if err != nil {
 			return Decision{}
 		}
@@ -501,21 +628,18 @@ func (c *candidates) Get(uid types.EntityUID) (types.Entity, bool) {
 	return types.Entity{}, false
 }
 
-// context returns the attributes that the open rules read.
-func (c *candidates) context(now *Situation) (types.Record, error) {
-	at := now.Time
-	if at.IsZero() {
-		at = time.Now()
-	}
-	members := make(cedar.RecordMap, len(c.uses))
-	for _, name := range c.uses {
+// context returns the attributes that rules read.
+func (r *reading) context(now *Situation) (types.Record, error) {
+	at := now.at()
+	members := make(cedar.RecordMap, len(r.uses))
+	for _, name := range r.uses {
 		switch name {
 		case "time":
 			members["time"] = types.NewDatetime(at)
 		case "hour":
-			members["hour"] = types.Long(at.UTC().Hour())
+			members["hour"] = types.Long(at.Hour())
 		case "weekday":
-			members["weekday"] = types.Long((int(at.UTC().Weekday())+6)%7 + 1)
+			members["weekday"] = types.Long((int(at.Weekday())+6)%7 + 1)
 		case "transport":
 			members["transport"] = types.String(now.Transport)
 		case "origin":
@@ -533,7 +657,7 @@ func (c *candidates) context(now *Situation) (types.Record, error) {
 				members["address"] = addr
 			}
 		case "arguments":
-			if err := addArguments(members, c.arguments, now.Arguments); err != nil {
+			if err := addArguments(members, r.arguments, now.Arguments); err != nil {
 				return types.Record{}, err
 			}
 		}

@@ -57,8 +57,10 @@ type Rule struct {
 	// conditions is the rule without its scope, for requests that are known to be in it; nil
 	// if the rule does not read the context.
 	conditions *cedar.Policy
-	uses       *usage
-	index      int // in Set.rules
+	// test is the same for most rules that read arguments alone, or nil.
+	test  test
+	uses  *usage
+	index int // in Set.rules
 }
 
 // Text returns the rule in Cedar's canonical form.
@@ -275,6 +277,7 @@ func newRule(p *cedar.Policy, valid *validators, from source) (*Rule, error) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
 	if r.readsContext() {
+		r.test = testOf(tree)
 		if r.conditions, err = conditionsOf(tree, r.uses); err != nil {
 			return r, err
 		}

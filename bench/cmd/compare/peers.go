@@ -42,6 +42,7 @@ const (
 	stdioFloor = "floorstdio"
 	wsFloor    = "barews"
 	plain      = "slipway-plain" // the baseline for the cost of fix.Workload.With
+	withJWT    = "slipway-jwt"   // that of a policy, which needs to know the caller
 )
 
 // allPeers returns the peers in the order of the report.
@@ -56,7 +57,14 @@ func allPeers() []*peer {
 			dir:   "slipway",
 			floor: true,
 			with:  "plain",
-			only:  func(w fix.Workload) bool { return w.With != "" },
+			only:  func(w fix.Workload) bool { return w.With != "" && w.With != "policy" },
+		},
+		{
+			name:  withJWT,
+			dir:   "slipway",
+			floor: true,
+			with:  "jwt",
+			only:  func(w fix.Workload) bool { return w.With == "policy" },
 		},
 		{name: "slipway", dir: "slipway", sockets: true, operated: true},
 		{name: "slipway-router", dir: "router"},
@@ -123,6 +131,8 @@ func floorOf(w fix.Workload) string {
 		return stdioFloor
 	case w.Kind.Socket():
 		return wsFloor
+	case w.With == "policy":
+		return withJWT
 	case w.With != "":
 		return plain
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	slipway "github.com/slipway-mcp/slipway/serve"
@@ -122,7 +123,14 @@ func serveWith(cfg contract.Config) (http.Handler, error) {
 		Features: slipway.Features{NoMetrics: !with("metrics")},
 		HTTP:     mcpserver.HTTPOptions{NoSessions: !cfg.Session},
 	}
-	if cfg.With == "jwt" {
+	if cfg.With == "policy" {
+		set, err := policy.Parse("policy.cedar", fix.Policy())
+		if err != nil {
+			return nil, err
+		}
+		opts.Policy = slipway.NewPolicy(set, &slipway.PolicyOptions{Servers: []string{fix.ServerName}})
+	}
+	if cfg.With == "jwt" || cfg.With == "policy" {
 		tokens, err := jwt()
 		if err != nil {
 			return nil, err
