@@ -82,12 +82,13 @@ func ownDir(before []string) string {
 }
 
 // ownPath returns the path of a file that is not an answer, or "" to omit it. A site has
-// only one llms.txt and llms-full.txt: those of the first docs input.
+// only one llms.txt, with those that it leads to: that of the first docs input.
 func ownPath(path string, before []string) string {
 	if rest, ok := strings.CutPrefix(path, searchDir); ok {
 		return ownDir(before) + rest
 	}
-	if (path == "llms.txt" || path == "llms-full.txt") && slices.Contains(before, "docs") {
+	list := strings.HasSuffix(path, ".txt") && (path == "llms.txt" || strings.HasPrefix(path, "llms-"))
+	if list && slices.Contains(before, "docs") {
 		return ""
 	}
 	return path

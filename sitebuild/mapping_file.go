@@ -52,7 +52,10 @@ type part struct {
 // members returns the kinds of input, with the members specific to each.
 func members() map[string][]string {
 	return map[string][]string{
-		"docs": {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections", "search"},
+		"docs": {
+			"language", "versions", "languages", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections",
+			"search",
+		},
 		"table": {
 			"name", "title", "description", "key", "columns", "list", "find", "pageRows",
 			"resourceRows", "delimiter", "header", "only", "tables",

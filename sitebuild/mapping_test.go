@@ -171,6 +171,43 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestTwoOfAKind: two inputs of one kind do not share a search index.
+// Versions of a second input have places of their own.
+func TestVariants(t *testing.T) {
+	files := map[string]string{
+		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false, versions: false}\n" +
+			"- {docs: b, prefix: b_, resources: false, versions: [{name: '2.0', folder: new}, old]}\n",
+	}
+	for _, folder := range []string{"a/v1", "a/v2", "b/new", "b/old"} {
+		files[folder+"/fruit.md"] = "# Fruit\n\nApples of " + strings.ReplaceAll(folder, "/", " ") + ".\n"
+	}
+	from, site, err := open(t, sitetest.Folder(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][3]string{
+		{"b_search", `{"query":"apples"}`, "Apples of b new"},
+		{"b_search", `{"query":"apples","version":"old"}`, "Apples of b old"},
+		{"b_get_page", `{"path":"fruit","version":"old"}`, "Apples of b old"},
+		{"a_get_page", `{"path":"v1/fruit"}`, "Apples of a v1"},
+		{"a_search", `{"query":"apples"}`, "2 pages match"},
+	} {
+		result, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: c[0], Arguments: json.RawMessage(c[1])})
+		raw, _ := json.Marshal(result)
+		if err != nil || !strings.Contains(string(raw), c[2]) {
+			t.Errorf("%s %s: %s %v, want %s", c[0], c[1], raw, err, c[2])
+		}
+	}
+	lists := 0
+	for a, err := range from.Answers {
+		if err == nil && strings.HasPrefix(a.Path, "llms") && strings.HasSuffix(a.Path, ".txt") {
+			lists++
+		}
+	}
+	if lists != 2 { // llms.txt and llms-full.txt of the first input
+		t.Errorf("%d files for llms.txt", lists)
+	}
+}
+
 func TestTwoOfAKind(t *testing.T) {
 	files := map[string]string{
 		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, " +

@@ -15,7 +15,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/schema"
-	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -30,10 +29,10 @@ type tool struct {
 	dirs []string
 	// learnt is the form that last succeeded on a web host, plus one.
 	learnt atomic.Uint32
-	// searchDir is the folder of the search index that answers calls, or empty.
-	searchDir string
-	indexing  sync.Once
-	searcher  *search.Index
+	// searches are the search indexes that answer calls, or nil. searchers has the reader of each
+	// folder that was used, a *search.Index.
+	searches  *site.Searches
+	searchers sync.Map
 	// page describes the argument that is the path of a page, or is nil.
 	page *pageArgument
 

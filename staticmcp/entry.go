@@ -282,7 +282,7 @@ func (m *manifestReader) addTool(e *entry) error {
 	known := newTool(e.name, e.inputSchema)
 	o.tools[e.name] = known
 	var err error
-	if known.searchDir, err = site.SearchFolder(known.argumentNames(), e.meta); err != nil {
+	if known.searches, err = site.SearchesOf(known.argumentNames(), e.meta); err != nil {
 		m.warn("tool %q: %v", e.name, err)
 	}
 	if known.page, err = newPageArgument(known, e.meta); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
@@ -20,20 +21,35 @@ import (
 //
 // index is the folder of the index in the site, argument the name of the argument with the
 // search words. The tool may also have arguments called queries (other phrasings), limit,
-// offset and section. If the index does not exist, as when the site was uploaded
+// offset and section. If it has others, they choose an index: variants are the indexes for
+// values that are not the defaults, each for all arguments that are not named with their
+// default:
+//
+//	{"index": ".staticmcp/search", "argument": "query",
+//	  "variants": [{"arguments": {"version": "1.0"}, "index": ".staticmcp/search/1.0"}]}
+//
+// If the index does not exist, as when the site was uploaded
 // without it, only the stored answers are used.
 const MetaSearch = site.MetaSearch
 
 // errSearchBroken is the error of a search whose index exists but cannot be used.
 var errSearchBroken = errors.New("the search index is broken")
 
-// query returns the query of a call. ok is false if it has none.
-func (t *tool) query(p *plan) (q *search.Query, ok bool) {
+// query returns the query of a call, and the folder of the index for it. ok is false if it has
+// none.
+func (t *tool) query(p *plan) (q *search.Query, folder string, ok bool) {
 	q = new(search.Query)
 	var others []string
+	chosen := make(map[string]string)
 	for _, v := range p.values {
 		name := t.params[v.param].name
 		var err error
+		if slices.Contains(t.searches.Choices, name) {
+			if fallback := t.params[v.param].fallback; fallback == nil || !sameValue(v.raw, fallback) {
+				chosen[name] = v.texts[0]
+			}
+			continue
+		}
 		switch name {
 		case "queries":
 			err = json.Unmarshal(v.raw, &others)
@@ -49,23 +65,24 @@ func (t *tool) query(p *plan) (q *search.Query, ok bool) {
 			q.Phrasings = append(q.Phrasings, text)
 		}
 		if err != nil {
-			return nil, false
+			return nil, "", false
 		}
 	}
-	ok = len(q.Phrasings) == 1
+	folder, ok = t.searches.Choose(chosen)
+	ok = ok && len(q.Phrasings) == 1
 	q.Phrasings = append(q.Phrasings, others...)
-	return q, ok
+	return q, folder, ok
 }
 
 // search answers a call from the index of its tool. The result is nil if there is no
 // index, or if the call is not a search.
 func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResult, error) {
-	query, ok := t.query(p)
+	query, folder, ok := t.query(p)
 	if !ok {
 		return nil, nil
 	}
 	var section *search.SectionError
-	found, err := t.index(s).Find(ctx, query)
+	found, err := t.index(s, folder).Find(ctx, query)
 	switch {
 	case errors.Is(err, search.ErrNoFile):
 		return nil, nil
@@ -89,10 +106,13 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(found.Text())}}, nil
 }
 
-// index returns the reader of the tool's index, which keeps memory for later searches.
-func (t *tool) index(s *Site) *search.Index {
-	t.indexing.Do(func() { t.searcher = search.New(&indexFiles{s, t.searchDir}) })
-	return t.searcher
+// index returns the reader of an index of the tool, which keeps memory for later searches.
+func (t *tool) index(s *Site, folder string) *search.Index {
+	known, ok := t.searchers.Load(folder)
+	if !ok {
+		known, _ = t.searchers.LoadOrStore(folder, search.New(&indexFiles{s, folder}))
+	}
+	return known.(*search.Index)
 }
 
 // indexFiles are the files of a search index in a site.

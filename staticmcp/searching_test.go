@@ -146,6 +146,14 @@ func TestSearchDeclaration(t *testing.T) {
 		"no such argument": `{"index":".staticmcp/search","argument":"q"}`,
 		"outside":          `{"index":"../search","argument":"query"}`,
 		"not an object":    `true`,
+		"a variant of an unknown argument": `{"index":".staticmcp/search","argument":"query",` +
+			`"variants":[{"arguments":{"edition":"2"},"index":".staticmcp/search/2"}]}`,
+		"a variant of an option": `{"index":".staticmcp/search","argument":"query",` +
+			`"variants":[{"arguments":{"limit":"2"},"index":".staticmcp/search/2"}]}`,
+		"a variant without arguments": `{"index":".staticmcp/search","argument":"query",` +
+			`"variants":[{"arguments":{},"index":".staticmcp/search/2"}]}`,
+		"a variant outside": `{"index":".staticmcp/search","argument":"query",` +
+			`"variants":[{"arguments":{"query":"2"},"index":"../2"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := searchable(t)

@@ -35,7 +35,7 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 		return nil, err
 	}
 	broken := false
-	if t.searchDir != "" {
+	if t.searches != nil {
 		found, err := s.search(ctx, t, p)
 		broken = errors.Is(err, errSearchBroken)
 		if found != nil || err != nil && !broken {

@@ -83,7 +83,11 @@ func describeRemote(ctx context.Context, o *edge.Options) error {
 		return err
 	}
 	o.Name = cat.Server.Name
-	o.Language, err = edge.Language(func(path string) ([]byte, error) { return site.ReadFile(ctx, path) })
+	read := func(path string) ([]byte, error) { return site.ReadFile(ctx, path) }
+	if o.Language, err = edge.Language(read); err != nil {
+		return err
+	}
+	o.Languages, err = edge.OtherLanguages(read)
 	return err
 }
 
@@ -110,6 +114,9 @@ func (o *writing) writeEndpoint(cmd *cobra.Command) (*edge.Result, error) {
 		DryRun:    o.DryRun,
 	}
 	if e.Language, err = edge.Language(o.read); err != nil {
+		return nil, err
+	}
+	if e.Languages, err = edge.OtherLanguages(o.read); err != nil {
 		return nil, err
 	}
 	absolute, err := filepath.Abs(published)

@@ -131,8 +131,8 @@ func (s *Search) definition() mcp.Tool {
 
 // SearchSchema returns the inputSchema of a search tool. words describes the query, and
 // section the argument that limits the search to a part of the pages; if that is empty,
-// the tool does not have it.
-func SearchSchema(words, section string) json.RawMessage {
+// the tool does not have it. more are its last properties, each as text.
+func SearchSchema(words, section string, more ...string) json.RawMessage {
 	quote := func(text string) string { return string(jsonscan.AppendQuote(nil, text)) }
 	if section != "" {
 		section = `"section":{"type":"string","minLength":1,"description":` + quote(section) + `},`
@@ -144,6 +144,7 @@ func SearchSchema(words, section string) json.RawMessage {
 		"the results for all of them are combined. Finds more than one phrasing.") + `},` + section +
 		`"limit":{"type":"integer","minimum":1,"maximum":30,"default":10,"description":"How many results."},` +
 		`"offset":{"type":"integer","minimum":0,"maximum":200,"default":0,"description":"How many results to skip."}` +
+		strings.Join(append([]string{""}, more...), ",") +
 		`},"required":["query"],"additionalProperties":false}`)
 }
 

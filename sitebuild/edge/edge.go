@@ -9,11 +9,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/search"
+	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // Marker is the first line of the files that Write may replace.
@@ -43,8 +46,10 @@ type Options struct {
 	Path string
 	// Name is the name of the site, for the configuration of the host.
 	Name string
-	// Language is the language of the search index, such as "en"; see [Language].
-	Language string
+	// Language is the language of the search index, such as "en", and Languages are those of
+	// other indexes; see [Language] and [OtherLanguages].
+	Language  string
+	Languages []string
 	// AllowedHosts are the host names that requests may use. Default: all, as the host
 	// decides which requests reach the endpoint; on a loopback address only its names.
 	AllowedHosts []string
@@ -242,6 +247,9 @@ func marked(marker string) func(old []byte) bool {
 	return func(old []byte) bool { return bytes.HasPrefix(old, []byte(marker)) }
 }
 
+// manifestName is the name of the manifest of a site.
+const manifestName = "mcp.json"
+
 // searchHead is the entry file of a search index.
 const searchHead = ".staticmcp/search/index.json"
 
@@ -254,16 +262,66 @@ func Language(read func(path string) ([]byte, error)) (string, error) {
 
 // SearchLanguage is like [Language], and reports whether the site has a search index.
 func SearchLanguage(read func(path string) ([]byte, error)) (language string, searched bool, err error) {
-	data, err := read(searchHead)
+	return languageOf(read, searchHead)
+}
+
+// languageOf is like [SearchLanguage] for the index with that head.
+func languageOf(read func(path string) ([]byte, error), head string) (language string, searched bool, err error) {
+	data, err := read(head)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
 	if err != nil {
 		return "", false, err
 	}
-	var head struct{ Language string }
-	if err := json.Unmarshal(data, &head); err != nil {
-		return "", false, fmt.Errorf("%s: %w", searchHead, err)
+	var said struct{ Language string }
+	if err := json.Unmarshal(data, &said); err != nil {
+		return "", false, fmt.Errorf("%s: %w", head, err)
 	}
-	return head.Language, true, nil
+	return said.Language, true, nil
+}
+
+// OtherLanguages returns the languages of the search indexes of a site that are not that of
+// [Language], sorted. read is as there.
+func OtherLanguages(read func(path string) ([]byte, error)) ([]string, error) {
+	main, err := Language(read)
+	if err != nil {
+		return nil, err
+	}
+	data, err := read(manifestName)
+	if err != nil {
+		return nil, err
+	}
+	var manifest struct {
+		Capabilities struct {
+			Tools []struct {
+				Meta map[string]json.RawMessage `json:"_meta"`
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		return nil, fmt.Errorf("%s: %w", manifestName, err)
+	}
+	var list []string
+	for _, tool := range manifest.Capabilities.Tools {
+		type index struct{ Index string }
+		var declared struct {
+			index
+			Variants []index
+		}
+		if raw := tool.Meta[staticmcp.MetaSearch]; json.Unmarshal(raw, &declared) != nil {
+			continue // declares none
+		}
+		for _, one := range append(declared.Variants, declared.index) {
+			language, _, err := languageOf(read, one.Index+"/"+search.HeadName)
+			if err != nil {
+				return nil, err
+			}
+			if language != main && !slices.Contains(list, language) {
+				list = append(list, language)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list, nil
 }

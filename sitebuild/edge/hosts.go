@@ -99,7 +99,7 @@ func (p *plan) addModule(folder, name string, scripts ...string) error {
 		c.Published = "./" + published + "/"
 		c.Folder = path.Join(published, o.Site)
 	}
-	text, err := module(o.Language, c, scripts...)
+	text, err := module(o.Language, o.Languages, c, scripts...)
 	if err != nil {
 		return err
 	}

@@ -40,13 +40,16 @@ const (
 // builtSite is a site to compare, below a published folder.
 type builtSite struct {
 	name, project, language string
+	languages               []string
 	site                    *staticmcp.Site
 	server                  http.Handler
 }
 
-// inputs are the sites of the repository: documents, tables with an API, and prompts,
-// templates and resources.
-var inputs = []string{"../../docs", "../../examples/atlas", "../../examples/http-reference-source"}
+// inputs are the sites of the repository: documents, tables with an API, prompts, templates and
+// resources, and documents with versions and languages.
+var inputs = []string{
+	"../../docs", "../../examples/atlas", "../../examples/http-reference-source", "testdata/editions",
+}
 
 // buildSites builds every input.
 func buildSites(t *testing.T) []*builtSite {
@@ -87,8 +90,11 @@ func buildSites(t *testing.T) []*builtSite {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { b.site.Close() })
-		b.language, err = Language(func(path string) ([]byte, error) { return b.site.ReadFile(t.Context(), path) })
-		if err != nil {
+		read := func(path string) ([]byte, error) { return b.site.ReadFile(t.Context(), path) }
+		if b.language, err = Language(read); err != nil {
+			t.Fatal(err)
+		}
+		if b.languages, err = OtherLanguages(read); err != nil {
 			t.Fatal(err)
 		}
 		// Without its watcher: a deployment does not change.
@@ -235,8 +241,16 @@ func (b *builtSite) searches(t *testing.T) []probe {
 			{"queries": []string{"limit of a file", "maximum size", "how large"}}, {"limit": 2}, {"limit": 3, "offset": 4},
 			{"limit": 0}, {"offset": 500}, {"section": "reference"}, {"section": "/reference/"}, {"section": "refrence"},
 			{"section": "zzz"}, {"queries": []any{7}}, {"limit": 2.0}, {"limit": "2"}, {"queries": []string{}},
+			{"version": "v1"}, {"version": "v2"}, {"version": "v3"}, {"language": "de", "q": "haus"}, {"language": "en"},
+			{"version": "v1", "language": "en", "limit": 1}, {"version": "v1", "language": "de"},
+			{"version": "v2", "language": "de", "q": "Abhängigkeit"}, {"language": nil, "version": "v1", "q": "machines"},
 		} {
-			options[layout.Arguments()[0].Name] = "file size limit"
+			phrase, ok := options["q"]
+			if !ok {
+				phrase = "file size limit installation"
+			}
+			delete(options, "q")
+			options[layout.Arguments()[0].Name] = phrase
 			list = append(list, legacy(call("tools/call", map[string]any{"name": tool.Name, "arguments": options})))
 		}
 	}
@@ -402,6 +416,7 @@ func TestIdentity(t *testing.T) {
 					Site:      "mcp",
 					Name:      b.name,
 					Language:  b.language,
+					Languages: b.languages,
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -669,7 +684,7 @@ func unescaped(raw []byte) string {
 // askModule runs the module of a language with a list of questions.
 func askModule(t *testing.T, node, language string, questions []question) []string {
 	t.Helper()
-	text, err := module(language, &config{})
+	text, err := module(language, nil, &config{})
 	if err != nil {
 		t.Fatal(err)
 	}

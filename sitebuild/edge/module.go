@@ -34,8 +34,9 @@ type config struct {
 	Hosts     []string `json:"hosts,omitempty"`
 }
 
-// module assembles an endpoint from its parts and the named scripts of a host.
-func module(language string, c *config, hosts ...string) ([]byte, error) {
+// module assembles an endpoint from its parts and the named scripts of a host. others are the
+// languages of other indexes than the main one.
+func module(language string, others []string, c *config, hosts ...string) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(Marker + "\n")
 	b.WriteString("// An MCP endpoint for a StaticMCP site, by https://github.com/slipway-mcp/slipway\n\n")
@@ -53,7 +54,7 @@ func module(language string, c *config, hosts ...string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := appendLanguage(&b, language); err != nil {
+	if err := appendLanguages(&b, language, others); err != nil {
 		return nil, err
 	}
 	for _, name := range partsAfter {
@@ -97,6 +98,22 @@ func appendLanguage(b *strings.Builder, language string) error {
 		text = []byte(noLanguage)
 	}
 	b.WriteString("\n" + string(text))
+	return nil
+}
+
+// appendLanguages appends the stop words and stemmers of all indexes of a site.
+func appendLanguages(b *strings.Builder, language string, others []string) error {
+	if err := appendLanguage(b, language); err != nil {
+		return err
+	}
+	b.WriteString("\nconst LANGUAGES = {};\n")
+	for _, other := range others {
+		fmt.Fprintf(b, "\nLANGUAGES[%s] = (() => {", marshal(other))
+		if err := appendLanguage(b, other); err != nil {
+			return err
+		}
+		b.WriteString("\nreturn { ...LANGUAGE, stem };\n})();\n")
+	}
 	return nil
 }
 

@@ -31,10 +31,10 @@ type listedTool struct {
 	dirs []string
 	// layout is nil for a prompt.
 	layout *staticmcp.ToolLayout
-	// searchDir is the folder of the declared search index, or empty.
-	searchDir string
-	root      string         // "tools" or "prompts"
-	output    *schema.Schema // nil without a usable schema
+	// searches are the declared search indexes, or nil.
+	searches *site.Searches
+	root     string         // "tools" or "prompts"
+	output   *schema.Schema // nil without a usable schema
 	// claims are the schema's constraints on single arguments, in path order.
 	claims []claim
 	// combinations are the combinations of enum values that have answers.
@@ -102,7 +102,7 @@ func (mf *manifest) addTool(e entryAt, list members) {
 	t.readClaims(input)
 	if m := list.get("_meta"); !m.missing() {
 		var err error
-		if t.searchDir, err = site.SearchFolder(t.argumentNames(), m.value); err != nil {
+		if t.searches, err = site.SearchesOf(t.argumentNames(), m.value); err != nil {
 			s.At(m.at).Add(ruleSearchIndex, e.path()+"/_meta", "", "%s", err.Error())
 		}
 	}

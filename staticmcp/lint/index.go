@@ -58,22 +58,24 @@ func (c *checker) findSearch(ctx context.Context, st site.Store) error {
 		return nil
 	}
 	for _, t := range c.site.tools {
-		if t.searchDir == "" {
-			continue
-		}
-		head := path.Join(t.searchDir, search.HeadName)
-		_, err := st.Load(ctx, head, nil, c.opts.MaxFileBytes)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if t.searched = err == nil; !t.searched {
-			c.site.fileReport.At(t.entry.at).Add(ruleSearchIndex, t.entry.path()+"/_meta",
-				"publish it too: without it there are answers to single words alone",
-				"the search index of tool %q is missing: %s", t.name, head)
-			continue
-		}
-		if err := c.verifySearch(ctx, st, t.searchDir); err != nil {
-			return err
+		for i, folder := range t.searches.Folders() {
+			head := path.Join(folder, search.HeadName)
+			_, err := st.Load(ctx, head, nil, c.opts.MaxFileBytes)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if i == 0 {
+				t.searched = err == nil
+			}
+			if err != nil {
+				c.site.fileReport.At(t.entry.at).Add(ruleSearchIndex, t.entry.path()+"/_meta",
+					"publish it too: without it there are answers to single words alone",
+					"the search index of tool %q is missing: %s", t.name, head)
+				continue
+			}
+			if err := c.verifySearch(ctx, st, folder); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

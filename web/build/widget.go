@@ -95,7 +95,7 @@ func (w *widget) core() ([]byte, error) {
 			func(args api.OnLoadArgs) (api.OnLoadResult, error) {
 				text := "export const stem = S.stem;"
 				if strings.Contains(args.Path, "tables") {
-					text = "export * from './tables.js'; export const LANGUAGE = S.LANGUAGE;"
+					text = "export * from './tables.js'; export const LANGUAGE = S.LANGUAGE; export const LANGUAGES = {};"
 				}
 				return api.OnLoadResult{Contents: &text, ResolveDir: folder}, nil
 			})

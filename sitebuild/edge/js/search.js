@@ -7,7 +7,7 @@ import { nearest } from './nearest.js';
 import { newAnalyzer, plain, tokens } from './words.js';
 import { Reader1 } from './search1.js';
 import { Reader2 } from './search2.js';
-import { LANGUAGE, SEARCH, TEXTS } from './tables.js';
+import { LANGUAGE, LANGUAGES, SEARCH, TEXTS } from './tables.js';
 
 /** A file of the index that does not exist. */
 export class NoFile extends Error {}
@@ -36,7 +36,7 @@ async function searchOnce(files, asked) {
   const head = await files.load(SEARCH.head);
   const reader = head.format === 1 ? new Reader1(files, head) : new Reader2(files, head);
   const section = asked.section.replace(/^\/+|\/+$/g, '');
-  const q = { reader, section, analyzer: newAnalyzer(LANGUAGE), terms: [] };
+  const q = { reader, section, analyzer: newAnalyzer(LANGUAGES[head.language] ?? LANGUAGE), terms: [] };
   const phrasings = asked.phrasings.slice(0, SEARCH.maxQueries);
   q.result = { asked: { ...asked, section }, hits: [], pages: 0, replaced: [], near: [], hint: head.hint ?? '' };
   if (section !== '') reader.inFolder(section);

@@ -139,16 +139,34 @@ function readTool(raw, value) {
   if (value.annotations === undefined) raw = splice(raw, 'annotations', TEXTS.readOnly);
   const inputSchema = member(raw, 'inputSchema');
   const tool = { name: value.name, inputSchema, params: readParams(inputSchema), raw };
-  const said = value._meta?.[META.search];
-  const names = tool.params.map((p) => p.name);
-  if (said && names.includes(said.argument) && !searchOptions.includes(said.argument) &&
-      names.every((name) => name === said.argument || searchOptions.includes(name)) && isSafePath(said.index ?? '')) {
-    tool.searchFolder = said.index;
-  }
+  tool.searches = readSearches(tool, value._meta?.[META.search]);
   const page = value._meta?.[META.page];
   const at = page ? tool.params.findIndex((p) => p.name === page.argument) : -1;
   if (at >= 0) tool.page = { at, home: page.home ?? '', bases: page.bases ?? [] };
   return tool;
+}
+
+/** Returns the search indexes that a tool declares: {folder, choices, variants}, or undefined. */
+function readSearches(tool, said) {
+  const variants = said?.variants ?? [];
+  const choices = new Set(variants.flatMap((v) => Object.keys(v.arguments ?? {})));
+  const names = tool.params.map((p) => p.name);
+  const isOption = (name) => searchOptions.includes(name) || choices.has(name);
+  const fits = said && names.includes(said.argument) && !isOption(said.argument) &&
+    names.every((name) => name === said.argument || isOption(name)) &&
+    [...choices].every((name) => names.includes(name) && !searchOptions.includes(name)) &&
+    variants.every((v) => Object.keys(v.arguments ?? {}).length > 0 && isSafePath(v.index ?? '')) &&
+    isSafePath(said.index ?? '');
+  return fits ? { folder: said.index, choices, variants } : undefined;
+}
+
+/** Returns the folder of the index for the values of choices that are not their default. */
+function chooseIndex(searches, chosen) {
+  const names = Object.keys(chosen);
+  if (names.length === 0) return searches.folder;
+  const same = (v) => Object.keys(v.arguments).length === names.length &&
+    names.every((name) => v.arguments[name] === chosen[name]);
+  return searches.variants.find(same)?.index;
 }
 
 function readPrompt(raw, value) {
@@ -229,10 +247,10 @@ export async function callTool(site, name, argumentsText) {
   if (!tool) throw new RPCError(CODES.invalidParams, didMean(format(TEXTS.unknownTool, name), name, site.tools.keys()));
   const values = readArguments(tool, argumentsText).filter((v) => !isAbsent(v));
   let broken = false;
-  const query = tool.searchFolder ? queryOf(tool, values) : undefined;
+  const query = tool.searches ? queryOf(tool, values) : undefined;
   if (query) {
     try {
-      return textResult(resultText(await search(indexFiles(site, tool.searchFolder), query)), false);
+      return textResult(resultText(await search(indexFiles(site, query.folder), query)), false);
     } catch (e) {
       if (e instanceof SectionError) return textResult(e.message, true);
       broken = !(e instanceof NoFile);
@@ -251,10 +269,15 @@ export async function callTool(site, name, argumentsText) {
 /** Returns the query of a call, or undefined if it has none. */
 function queryOf(tool, values) {
   const query = { phrasings: [], limit: 0, offset: 0, section: '' };
+  const chosen = {};
   let others = [];
   for (const v of values) {
-    const name = tool.params[v.at].name;
+    const { name, fallback } = tool.params[v.at];
     const value = JSON.parse(v.raw);
+    if (tool.searches.choices.has(name)) {
+      if (fallback === undefined || canonical(v.raw) !== canonical(fallback)) chosen[name] = v.text;
+      continue;
+    }
     if (name === 'queries') {
       if (!Array.isArray(value) || !value.every((text) => typeof text === 'string' || text === null)) return undefined;
       others = value.map((text) => text ?? '');
@@ -265,7 +288,8 @@ function queryOf(tool, values) {
     else if (name === 'section') query.section = value;
     else query.phrasings.push(value);
   }
-  if (query.phrasings.length !== 1) return undefined;
+  query.folder = chooseIndex(tool.searches, chosen);
+  if (query.phrasings.length !== 1 || query.folder === undefined) return undefined;
   query.phrasings.push(...others);
   return query;
 }

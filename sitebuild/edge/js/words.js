@@ -28,14 +28,14 @@ export function plain(text) {
   return out;
 }
 
-/** Returns the analyzer of one language, {stops, elides} of the tables. */
+/** Returns the analyzer of one language, {stops, elides} of the tables, with its stemmer if it is not the main one. */
 export function newAnalyzer(language) {
   const stops = new Set();
   for (const word of language.stops.split(' ')) {
     stops.add(word);
     stops.add(word.replaceAll("'", ''));
   }
-  return { stops, elides: language.elides, stems: new Map() };
+  return { stops, elides: language.elides, stem: language.stem ?? stem, stems: new Map() };
 }
 
 /** Returns the tokens of a text: {term, word, at, compound, stop}; at counts UTF-16 units. */
@@ -145,7 +145,7 @@ const maxStems = 20000;
 function termOf(analyzer, word) {
   let term = analyzer.stems.get(word);
   if (term === undefined) {
-    term = plain(allLetters.test(word) ? stem(word) : word) || word;
+    term = plain(allLetters.test(word) ? analyzer.stem(word) : word) || word;
     if (analyzer.stems.size >= maxStems) analyzer.stems.clear();
     analyzer.stems.set(word, term);
   }

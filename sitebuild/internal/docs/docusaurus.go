@@ -8,11 +8,23 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
+// docusaurusFile returns the configuration file of Docusaurus, or "".
+func (d *detector) docusaurusFile() string {
+	return d.find(variants("docusaurus.config", ".js", ".ts", ".mjs", ".cjs", ".mts")...)
+}
+
 // docusaurus reads sidebars.js, .ts or .json and docusaurus.config.
-func (d *detector) docusaurus() *config {
-	main := d.find(variants("docusaurus.config", ".js", ".ts", ".mjs", ".cjs", ".mts")...)
+func (d *detector) docusaurus() *config { return d.docusaurusOf("", "") }
+
+// docusaurusOf reads docusaurus.config and the sidebars of a version, or those of the current
+// one for "". locale is that of a translation, or "".
+func (d *detector) docusaurusOf(version, locale string) *config {
+	main := d.docusaurusFile()
 	endings := []string{".js", ".ts", ".json", ".mjs", ".cjs", ".mts"}
 	bars := d.find(append(variants("sidebars", endings...), variants("docs/sidebars", endings...)...)...)
+	if version != "" {
+		bars = d.find(version)
+	}
 	if main == "" && bars == "" && !d.hasFile("_category_.") {
 		return nil
 	}
@@ -30,7 +42,7 @@ func (d *detector) docusaurus() *config {
 		c.language = root.Get("i18n", "defaultLocale").String()
 		if d.docs == "docs" || c.root == "docs" {
 			c.published.base = publishedAt(root.Get("url").String(),
-				root.Get("baseUrl").String(), docsRoute(root))
+				root.Get("baseUrl").String(), locale, docsRoute(root))
 		}
 	}
 	if bars == "" {

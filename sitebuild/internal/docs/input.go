@@ -133,6 +133,13 @@ func (f *Folder) readWith(ctx context.Context, how reading) (*Set, error) {
 
 // Site implements [sitewriter.Input].
 func (f *Folder) Site(ctx context.Context) (*sitewriter.Site, error) {
+	c, err := f.collect(ctx, read)
+	switch {
+	case err != nil:
+		return nil, err
+	case c != nil:
+		return c.site(ctx)
+	}
 	set, err := f.Read(ctx)
 	if err != nil {
 		return nil, err
@@ -143,6 +150,13 @@ func (f *Folder) Site(ctx context.Context) (*sitewriter.Site, error) {
 // Survey implements [sitewriter.Surveyor]. It lists the folder, and reads the navigation
 // files and the top page.
 func (f *Folder) Survey(ctx context.Context) (*sitewriter.Site, error) {
+	c, err := f.collect(ctx, survey)
+	switch {
+	case err != nil:
+		return nil, err
+	case c != nil:
+		return c.definitions(), nil
+	}
 	set, err := f.readWith(ctx, survey)
 	if err != nil {
 		return nil, err

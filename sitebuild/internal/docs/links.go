@@ -17,10 +17,10 @@ import (
 const Scheme = "docs://"
 
 // URI returns the URI of the resource of the page.
-func (p *Page) URI() string { return uriOf(p.ID) }
+func (p *Page) URI() string { return uriOf(p.place + p.ID) }
 
 // URI returns the URI of the resource of the image.
-func (i *Image) URI() string { return uriOf(i.ID) }
+func (i *Image) URI() string { return uriOf(i.place + i.ID) }
 
 // uriOf returns the URI of the page or image with an id.
 func uriOf(id string) string {
@@ -687,6 +687,7 @@ func (r *reader) image(name string) *Image {
 		ID:       strings.TrimPrefix(name, r.config.root+"/"),
 		MIMEType: kind,
 		Data:     data,
+		place:    r.opts.uriPlace,
 	}
 	r.images[name] = image
 	r.set.Images = append(r.set.Images, image)

@@ -118,7 +118,7 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 			description = strings.TrimSpace(quote)
 		}
 		// The file with all pages would repeat the others.
-		if m := llmsLink().FindStringSubmatch(line); m != nil && path.Base(m[2]) != llmsFullName {
+		if m := llmsLink().FindStringSubmatch(line); m != nil && !isOwnList(path.Base(m[2])) {
 			pages = append(pages, &listed{
 				group:   group,
 				title:   m[1],

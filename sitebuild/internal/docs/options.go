@@ -20,6 +20,9 @@ type Options struct {
 	// docusaurus.config (url and baseUrl) or hugo.toml (baseURL). Without any of these,
 	// answers have no links, and llms.txt links to the resources of the site.
 	BaseURL string
+	// Versions and Languages are kept in folders side by side, and chosen by arguments of the
+	// tools. Default: those of Docusaurus and mike, and those that the names of folders tell.
+	Versions, Languages Variants
 	// Drafts includes pages that are marked as drafts, hidden or unlisted.
 	Drafts bool
 
@@ -49,6 +52,8 @@ type Options struct {
 	// next build. It is created and marked if it does not exist; one with other contents is not
 	// used. The site is the same, byte for byte, with and without a cache. Default: none.
 	CacheDir string `json:"-"`
+	// uriPlace precedes the ids of pages and images in their URIs.
+	uriPlace string
 	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 256
 	// MiB for a website, 64 MiB for an llms.txt.
 	MaxTotalBytes int64

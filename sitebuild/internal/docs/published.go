@@ -124,6 +124,7 @@ func (m *maker) absoluteLinks(line string) string {
 			}
 			target, fragment, _ := strings.Cut(rest[:end], "#")
 			id, err := url.PathUnescape(target)
+			id = strings.TrimPrefix(id, m.uriPlace())
 			address := Scheme + rest[:end]
 			if page := m.set.byID[id]; err == nil && page != nil {
 				address = m.link(page)

@@ -340,6 +340,7 @@ func (r *reader) name(pages []*Page) {
 			id = other
 		}
 		p.ID = id
+		p.place = r.opts.uriPlace
 		r.set.byID[id] = p
 	}
 }

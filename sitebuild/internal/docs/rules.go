@@ -19,6 +19,7 @@ var (
 	ruleInclude    = rules.Warning("docs/include", "an included file that is missing from the folder")
 	ruleNavigation = rules.Warning("docs/navigation",
 		"an unreadable navigation file; a note for a part that only running it determines")
+	ruleVariant     = rules.Warning("docs/variant", "a version or language without documents")
 	rulePin         = rules.Warning("docs/pin", "a page that searches put first and that does not exist")
 	ruleNavMissing  = rules.Warning("docs/nav-missing", "a missing page in the navigation")
 	rulePageLeftOut = rules.Warning("docs/page-left-out",

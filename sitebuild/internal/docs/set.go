@@ -55,6 +55,8 @@ type Page struct {
 	// Unsearched excludes the page from search.
 	Unsearched bool
 
+	// place is what precedes ID in the URI: that of the edition, such as "@2.1/", or "".
+	place string
 	// front is kept until the navigation is known, and raw until the page is complete.
 	front *frontMatter
 	lines int             // number of lines of File before Body
@@ -101,6 +103,7 @@ type Image struct {
 	MIMEType string
 	Data     []byte
 	Alt      string
+	place    string // as that of a page
 }
 
 // Page returns the page with that id, or nil.

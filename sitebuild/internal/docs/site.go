@@ -37,13 +37,8 @@ const pagesPerList = 100
 // in use. The set's findings become those of the site.
 func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error) {
 	m := newMaker(s, opts)
-	if m.opts.TermFiles > 0 {
-		// The results for words are found in the index itself, which is kept for that.
-		b, err := m.index(ctx, m.files.Write)
-		if err != nil {
-			return nil, err
-		}
-		m.words = fileWords(b, m.opts.TermFiles)
+	if err := m.prepare(ctx); err != nil {
+		return nil, err
 	}
 	site := m.definitions()
 	site.Answers = func(yield func(*sitewriter.Answer, error) bool) {
@@ -51,6 +46,20 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 	}
 	site.Findings = slices.Concat(s.Report.Findings(), m.checkPins())
 	return site, nil
+}
+
+// prepare builds the index, if results for words are stored: these are found in the index
+// itself, which is kept for that.
+func (m *maker) prepare(ctx context.Context) error {
+	if m.opts.TermFiles <= 0 {
+		return nil
+	}
+	b, err := m.index(ctx, m.files.Write)
+	if err != nil {
+		return err
+	}
+	m.words = fileWords(b, m.opts.TermFiles)
+	return nil
 }
 
 // newMaker returns what builds the site of s.
@@ -105,6 +114,9 @@ type maker struct {
 	set  *Set
 	opts *Options
 	nav  *navTree
+	// all are the editions of the documents, and edition is this one; nil if there is only one.
+	all     *editions
+	edition *edition
 
 	// words are those whose search results are stored, and files the index, if there are any.
 	words []string
@@ -146,8 +158,8 @@ func (m *maker) instructions() string {
 		heading = ""
 	}
 	return fmt.Sprintf("The documentation of %s. Find pages with search, or see what there is with get_nav and "+
-		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.",
-		m.title(), then, heading)
+		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.%s",
+		m.title(), then, heading, m.all.instructions())
 }
 
 const (
@@ -160,6 +172,9 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 	hint := searchHint
 	if m.opts.NoSections {
 		hint = searchPageHint
+	}
+	if also := m.also(); also != "" {
+		hint = strings.TrimSuffix(hint, ".") + "," + strings.TrimPrefix(also, " and") + "."
 	}
 	o := &search.Options{
 		Language:    m.set.Language,
@@ -271,10 +286,12 @@ func (m *maker) tools() []mcp.Tool {
 	page := property("path", "string",
 		"The path of the page, such as guide/install, as search, get_nav and list_pages return it.", notEmpty)
 	part := property("part", "integer", "Which part of a long text; the answer says how many there are.", fromOne)
-	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{
-		"index":    search.Dir,
-		"argument": "query",
-	}})
+	declared := map[string]any{"index": search.Dir, "argument": "query"}
+	if variants := m.all.indexes(); len(variants) > 0 {
+		declared["variants"] = variants
+	}
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: declared})
+	choices := m.all.properties()
 	paths := m.pathMeta()
 	title := m.title()
 	less := " To read only what is needed, use get_section."
@@ -291,7 +308,7 @@ func (m *maker) tools() []mcp.Tool {
 				". Returns the best pages, each with its most relevant section. Use a few words that the page is likely " +
 				"to contain, such as \"rate limit header\". There are no search operators.",
 			InputSchema: sitewriter.SearchSchema("The words to look for.",
-				"Search only the page with this path and those below it, such as reference/configuration."),
+				"Search only the page with this path and those below it, such as reference/configuration.", choices...),
 		},
 		{
 			Name:        toolPage,
@@ -299,7 +316,7 @@ func (m *maker) tools() []mcp.Tool {
 			Annotations: hints,
 			Meta:        paths,
 			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
-			InputSchema: schema([]string{"path"}, page, part),
+			InputSchema: schema([]string{"path"}, append([]string{page, part}, choices...)...),
 		},
 		{
 			Name:        toolSection,
@@ -308,12 +325,12 @@ func (m *maker) tools() []mcp.Tool {
 			Meta:        paths,
 			Description: "Read one section of a page of the documentation of " + title +
 				", including its subsections, as Markdown.",
-			InputSchema: schema([]string{"path", "heading"}, page,
+			InputSchema: schema([]string{"path", "heading"}, append([]string{page,
 				property("heading", "string",
 					"The heading's id, as search results show it: lower case, with \"-\" for spaces and without "+
 						"punctuation, such as changing-them.",
 					notEmpty),
-				part),
+				part}, choices...)...),
 		},
 		{
 			Name:        toolNav,
@@ -322,9 +339,10 @@ func (m *maker) tools() []mcp.Tool {
 			Description: "Show the table of contents of the documentation of " + title +
 				": titles and paths of pages, nested. If there are many pages, some groups are only named; pass the name " +
 				"of one to see its pages.",
-			InputSchema: schema(nil,
+			InputSchema: schema(nil, append([]string{
 				property("group", "string",
-					"Show only this group, as the table of contents names it. Default: the top.", notEmpty)),
+					"Show only this group, as the table of contents names it. Default: the top.", notEmpty),
+			}, choices...)...),
 		},
 		{
 			Name:        toolList,
@@ -332,7 +350,9 @@ func (m *maker) tools() []mcp.Tool {
 			Annotations: hints,
 			Description: "List the pages of the documentation of " + title +
 				" with their titles and descriptions, 100 at a time.",
-			InputSchema: schema(nil, property("page", "integer", "Which 100 pages: 1 is the first 100.", fromOne)),
+			InputSchema: schema(nil, append([]string{
+				property("page", "integer", "Which 100 pages: 1 is the first 100.", fromOne),
+			}, choices...)...),
 		},
 	}
 	if m.opts.NoSections {
@@ -493,7 +513,7 @@ func (m *maker) parts(yield func(*sitewriter.Answer, error) bool, tool string, p
 		if len(list) > 1 {
 			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(list))
 			if i+1 < len(list) {
-				part += fmt.Sprintf(" The next one: %s with part=%d.", tool, i+2)
+				part += fmt.Sprintf(" The next one: %s with part=%d%s.", tool, i+2, m.also())
 			}
 			if i == 0 && slug == "" && !m.opts.NoSections {
 				part += "\n" + p.outline()
@@ -554,7 +574,7 @@ func (m *maker) lists(yield func(*sitewriter.Answer, error) bool) {
 		if count > 1 {
 			head += fmt.Sprintf(", list %d of %d", n+1, count)
 			if n+1 < count {
-				fmt.Fprintf(&b, "\nThe next: list_pages with page=%d.\n", n+2)
+				fmt.Fprintf(&b, "\nThe next: list_pages with page=%d%s.\n", n+2, m.also())
 			}
 		}
 		if n > 0 {
@@ -616,6 +636,9 @@ func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
 		return
 	}
 	list := m.llms(full != nil)
+	if m.all != nil && m.place() == "" {
+		list = append(list, m.all.llms()...)
+	}
 	if yield(&sitewriter.Answer{Path: "llms.txt", Data: list}, nil) && full != nil {
 		yield(&sitewriter.Answer{Path: llmsFullName, Data: full}, nil)
 	}

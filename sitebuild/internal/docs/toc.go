@@ -198,6 +198,12 @@ func (m *maker) llmsFull() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// isOwnList reports whether a name is that of a file that llms.txt leads to and that is no page:
+// llms-full.txt, or the llms.txt of another edition.
+func isOwnList(name string) bool {
+	return strings.HasPrefix(name, "llms-") && strings.HasSuffix(name, ".txt")
+}
+
 // pagesOf appends the pages of an item and below that are not seen yet.
 func pagesOf(item *NavItem, seen map[*Page]bool, list []*Page) []*Page {
 	if item.Page != nil && !seen[item.Page] {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -256,34 +257,99 @@ func StatedParameters(envelope []byte) []byte {
 // query.
 var SearchOptions = []string{"queries", "limit", "offset", "section"}
 
-// SearchFolder returns the folder of the search index that the _meta of a tool with these
-// arguments declares, or "".
-func SearchFolder(arguments []string, meta []byte) (string, error) {
+// Searches are the search indexes that the _meta of a tool declares.
+type Searches struct {
+	// Folder has the index of calls without other choices.
+	Folder string
+	// Choices are the arguments that choose an index, and Variants the indexes for values that
+	// are not the defaults.
+	Choices  []string
+	Variants []SearchVariant
+}
+
+// SearchVariant is the index for some values of the choices; the others have their default.
+type SearchVariant struct {
+	Arguments map[string]string
+	Index     string
+}
+
+// Folders returns the folders of all indexes.
+func (s *Searches) Folders() []string {
+	if s == nil {
+		return nil
+	}
+	list := []string{s.Folder}
+	for _, v := range s.Variants {
+		list = append(list, v.Index)
+	}
+	return list
+}
+
+// Choose returns the folder of the index for values, which are those of the choices that are not
+// their default. ok is false if the site has none.
+func (s *Searches) Choose(values map[string]string) (folder string, ok bool) {
+	if len(values) == 0 {
+		return s.Folder, true
+	}
+	for _, v := range s.Variants {
+		if maps.Equal(v.Arguments, values) {
+			return v.Index, true
+		}
+	}
+	return "", false
+}
+
+// SearchesOf returns the search indexes that the _meta of a tool with these arguments declares,
+// or nil.
+func SearchesOf(arguments []string, meta []byte) (*Searches, error) {
 	if len(meta) == 0 || meta[0] != '{' {
-		return "", nil
+		return nil, nil
 	}
 	for _, m := range jsonscan.Members(meta) {
 		if m.Name != MetaSearch {
 			continue
 		}
-		var said struct{ Index, Argument string }
+		var said struct {
+			Index, Argument string
+			Variants        []SearchVariant
+		}
 		if err := json.Unmarshal(m.Value, &said); err != nil {
-			return "", fmt.Errorf("%s: %w", MetaSearch, err)
+			return nil, fmt.Errorf("%s: %w", MetaSearch, err)
+		}
+		s := &Searches{Folder: said.Index, Variants: said.Variants}
+		for _, v := range said.Variants {
+			for _, name := range slices.Sorted(maps.Keys(v.Arguments)) {
+				if !slices.Contains(s.Choices, name) {
+					s.Choices = append(s.Choices, name)
+				}
+			}
+			if len(v.Arguments) == 0 {
+				return nil, fmt.Errorf("%s: a variant without arguments", MetaSearch)
+			}
+		}
+		others := slices.Concat(SearchOptions, s.Choices)
+		for _, name := range s.Choices {
+			if !slices.Contains(arguments, name) || slices.Contains(SearchOptions, name) || name == said.Argument {
+				return nil, fmt.Errorf("%s: the tool has no argument %q to choose an index", MetaSearch, name)
+			}
 		}
 		switch {
-		case !slices.Contains(arguments, said.Argument) || slices.Contains(SearchOptions, said.Argument):
-			return "", fmt.Errorf("%s: the tool has no argument %q for the query", MetaSearch, said.Argument)
+		case !slices.Contains(arguments, said.Argument) || slices.Contains(others, said.Argument):
+			return nil, fmt.Errorf("%s: the tool has no argument %q for the query", MetaSearch, said.Argument)
 		case slices.ContainsFunc(arguments, func(name string) bool {
-			return name != said.Argument && !slices.Contains(SearchOptions, name)
+			return name != said.Argument && !slices.Contains(others, name)
 		}):
-			return "", fmt.Errorf("%s: a search takes %q and %s, and no other arguments", MetaSearch, said.Argument,
-				strings.Join(SearchOptions, ", "))
-		case !fs.ValidPath(said.Index) || said.Index == "." || !IsSafePath(said.Index):
-			return "", fmt.Errorf("%s: %q is not a folder of the site", MetaSearch, said.Index)
+			return nil, fmt.Errorf("%s: a search takes %q and %s, and no other arguments", MetaSearch, said.Argument,
+				strings.Join(others, ", "))
 		}
-		return said.Index, nil
+		for _, folder := range s.Folders() {
+			if !fs.ValidPath(folder) || folder == "." || !IsSafePath(folder) {
+				return nil, fmt.Errorf("%s: %q is not a folder of the site", MetaSearch, folder)
+			}
+		}
+		return s, nil
 	}
-	return "", nil
+	return nil, nil
 }
 
 // SeparateFolders removes from each tool the folder spellings that belong, or could belong,

@@ -1,0 +1,354 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
+	"github.com/slipway-mcp/slipway/internal/test/sitetest"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// versioned is a documentation with two versions, of which one has a translation.
+var versioned = map[string]string{
+	"v2/en/index.md": "# Larder\n\nLarder is a cache for the packages of a team. " +
+		"Start with [the installation](install.md#on-linux).\n",
+	"v2/en/install.md": "# Install\n\nLarder is one program without dependencies.\n\n## On Linux\n\n" +
+		"Unpack the archive, and start it on port 8400.\n",
+	"v2/en/guide/limits.md": "# Limit its size\n\nOld files are deleted. See [the installation](../install.md).\n",
+	"v2/de/index.md": "# Larder\n\nLarder ist ein Zwischenspeicher für die Pakete einer Gruppe. " +
+		"Am Anfang steht [die Installation](install.md#unter-linux).\n",
+	"v2/de/install.md": "# Installieren\n\nLarder ist ein Programm ohne Abhängigkeiten.\n\n## Unter Linux\n\n" +
+		"In großen Häusern läuft der Speicher auf einem eigenen Rechner.\n",
+	"v1/en/index.md":   "# Larder\n\nLarder is a cache for packages. See [the installation](install.md).\n",
+	"v1/en/install.md": "# Install\n\nCompile the first version with make.\n" + strings.Repeat("\nOne more step.\n", 200),
+}
+
+// openFolder builds the site of a folder of documents.
+func openFolder(t *testing.T, files map[string]string, opts *docs.Options, write *sitewriter.Options) *sitetest.Built {
+	t.Helper()
+	in, err := docs.Dir(sitetest.Folder(t, files), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := sitetest.Open(t, in, write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Only a reader that is not strict knows that an argument can be left out or have its default.
+	if b.Site, err = staticmcp.Open(t.Context(), b.Files, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Site.Close() })
+	return b
+}
+
+// Versions and languages are arguments with a default, and no answer of one is given for another.
+func TestEditions(t *testing.T) {
+	for _, layout := range []sitewriter.Layout{sitewriter.Packed, sitewriter.OneFile} {
+		b := openFolder(t, versioned, &docs.Options{BaseURL: "https://larder.example.com/", PartBytes: 1000},
+			&sitewriter.Options{Layout: layout})
+		for _, test := range []struct{ tool, arguments, want string }{
+			{"get_page", `{"path":"install"}`, "# Install\n\nLarder is one program"},
+			{"get_page", `{"path":"install","version":"v2","language":"en"}`, "# Install\n\nLarder is one program"},
+			{"get_page", `{"path":"install","language":"de"}`, "# Installieren"},
+			{"get_page", `{"path":"install","language":"de","version":"v2"}`, "# Installieren"},
+			{"get_page", `{"path":"install","version":"v1"}`, "get_page with part=2 and version=v1."},
+			{"get_page", `{"path":"install","version":"v1","part":2}`, "This is part 2 of"},
+			{"get_page", `{"path":"install","version":"v1"}`, "Published at https://larder.example.com/v1/install"},
+			{"get_page", `{"path":"install","language":"de"}`, "Published at https://larder.example.com/v2/de/install"},
+			{"get_page", `{"path":"home","language":"de"}`, "[die Installation](docs://@de/install#unter-linux)"},
+			{"get_page", `{"path":"home","version":"v1"}`, "[the installation](docs://@v1/install)"},
+			{"get_page", `{"path":"home"}`, "[the installation](docs://install#on-linux)"},
+			{"get_section", `{"path":"install","heading":"unter-linux","language":"de"}`, "## Unter Linux"},
+			{"list_pages", `{}`, "- guide/limits: Limit its size"},
+			{"list_pages", `{"language":"de"}`, "2 pages:"},
+			{"get_nav", `{"version":"v1"}`, "Install — install"},
+			{"search", `{"query":"haus","language":"de"}`, "1 page matches"}, // a stem of German
+			{"search", `{"query":"haus","language":"de"}`, "get_page (path), language=de."},
+			{"search", `{"query":"haus","language":"de"}`, "url: https://larder.example.com/v2/de/install"},
+			{"search", `{"query":"haus"}`, "No page matches"},
+			{"search", `{"query":"make","version":"v1"}`, "path: install"},
+			{"search", `{"query":"make"}`, "No page matches"},
+			{"search", `{"query":"cache","version":"v2"}`, "packages of a team"},
+			{"search", `{"query":"make","version":"v1","language":"de"}`, "search has no stored answer"},
+			{"get_page", `{"path":"guide/limits","version":"v1"}`, "no stored answer"},
+			{"get_page", `{"path":"home","version":"v3"}`, `must be one of "v2", "v1"`},
+		} {
+			if got := b.Call(test.tool, test.arguments).Text; !strings.Contains(got, test.want) {
+				t.Errorf("layout %v: %s %s: %s\nwithout %s", layout, test.tool, test.arguments, got, test.want)
+			}
+		}
+		for uri, want := range map[string]string{
+			"docs://home": "packages of a team", "docs://@v1/home": "cache for packages",
+			"docs://@de/home": "Zwischenspeicher",
+		} {
+			r, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+			if err != nil || !strings.Contains(string(mustJSON(t, r)), want) {
+				t.Errorf("%s: %v, %v, want %s", uri, r, err, want)
+			}
+		}
+		for name, want := range map[string]string{
+			"llms.txt":    "(https://larder.example.com/v2/guide/limits)",
+			"llms-de.txt": "[Installieren](https://larder.example.com/v2/de/install)",
+			"llms-v1.txt": "(https://larder.example.com/v1/install)",
+		} {
+			if text, err := b.Files.ReadFile(name); err != nil || !strings.Contains(string(text), want) {
+				t.Errorf("%s: %s, %v, want %s", name, text, err, want)
+			}
+		}
+		if text, _ := b.Files.ReadFile("llms.txt"); !strings.Contains(string(text), "- [v1](llms-v1.txt)\n- [de]") &&
+			!strings.Contains(string(text), "- [de](llms-de.txt)\n- [v1](llms-v1.txt)") {
+			t.Errorf("llms.txt does not lead to the others: %s", text)
+		}
+	}
+}
+
+// Published Markdown of an edition leads to pages of the same edition.
+func TestEditionTwins(t *testing.T) {
+	b := openFolder(t, versioned, &docs.Options{BaseURL: "https://larder.example.com/"}, nil)
+	for a, err := range b.From.Answers {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.URI != "docs://@de/home" {
+			continue
+		}
+		want := "[die Installation](https://larder.example.com/v2/de/install#unter-linux)"
+		if a.Twin == nil || a.Twin.Address != "https://larder.example.com/v2/de/" || !strings.Contains(a.Twin.Text(), want) {
+			t.Errorf("twin %+v", a.Twin)
+		}
+		return
+	}
+	t.Error("the page has no resource")
+}
+
+// The llms.txt of another edition is no page.
+func TestListsOfEditionsAreNoPages(t *testing.T) {
+	dir := sitetest.Folder(t, map[string]string{
+		"llms.txt":    "# Kit\n\n## Docs\n\n- [Start](start.md)\n\n## Other versions\n\n- [v1](llms-v1.txt)\n",
+		"llms-v1.txt": "# Kit\n\n- [Start](v1.md)\n",
+		"start.md":    "# Start\n\nHow to start.\n",
+	})
+	in, err := docs.LLMS(filepath.Join(dir, "llms.txt"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := sitetest.Open(t, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Call("list_pages", `{}`).Text; !strings.Contains(got, "1 pages") {
+		t.Errorf("list_pages: %s", got)
+	}
+}
+
+// What the manifest says of editions does not grow with their pages.
+func TestEditionsInManifest(t *testing.T) {
+	b := openFolder(t, versioned, nil, nil)
+	cat, err := b.Site.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var uris []string
+	for _, r := range cat.Resources {
+		uris = append(uris, r.URI)
+	}
+	for _, r := range cat.Templates {
+		uris = append(uris, r.URITemplate)
+	}
+	slices.Sort(uris)
+	want := []string{"docs://@de/{+path}", "docs://@v1/{+path}", "docs://guide/limits", "docs://home", "docs://install"}
+	if diff := cmp.Diff(want, uris); diff != "" {
+		t.Error(diff)
+	}
+	schema := string(cat.Tool("get_page").InputSchema)
+	for _, want := range []string{`"enum":["v2","v1"],"default":"v2"`, `"enum":["en","de"],"default":"en"`, "de: v2."} {
+		if !strings.Contains(schema, want) {
+			t.Errorf("the schema %s has no %s", schema, want)
+		}
+	}
+	if want := "docs://@v1/guide/install means path guide/install, version v1"; !strings.Contains(cat.Instructions, want) {
+		t.Errorf("the instructions %q do not say %s", cat.Instructions, want)
+	}
+}
+
+// The editions of generators, and those that the names of folders tell.
+func TestFindEditions(t *testing.T) {
+	const page = "# Page\n\nText of the page.\n"
+	docusaurus := map[string]string{
+		"docusaurus.config.js": `module.exports = {title: "Kit", url: "https://kit.example.com", baseUrl: "/",
+  i18n: {defaultLocale: "en", locales: ["en", "fr"]}, presets: [["classic", {docs: {routeBasePath: "guide"}}]]};`,
+		"versions.json": `["2.1", "1.0"]`,
+		"sidebars.js":   `module.exports = {docs: ["intro"]};`,
+		"versioned_sidebars/version-1.0-sidebars.json": `{"docs": ["intro"]}`,
+		"docs/intro.md":                                               page,
+		"versioned_docs/version-2.1/intro.md":                         page,
+		"versioned_docs/version-1.0/intro.md":                         page,
+		"i18n/fr/docusaurus-plugin-content-docs/version-2.1/intro.md": "# Page\n\nLe texte de la page.\n",
+	}
+	for _, test := range []struct {
+		name                string
+		files               map[string]string
+		opts                *docs.Options
+		versions, languages string
+		call                string // of get_page
+		published           string
+	}{
+		{name: "Docusaurus", files: docusaurus, versions: `["2.1","1.0","next"]`, languages: `["en","fr"]`,
+			call: `{"path":"intro","version":"1.0"}`, published: "https://kit.example.com/guide/1.0/intro"},
+		{name: "locale of Docusaurus", files: docusaurus, versions: `["2.1","1.0","next"]`, languages: `["en","fr"]`,
+			call: `{"path":"intro","language":"fr"}`, published: "https://kit.example.com/fr/guide/intro"},
+		{name: "mike", files: map[string]string{
+			"versions.json": `[{"version": "3", "aliases": ["dev"]}, ` +
+				`{"version": "2", "aliases": ["latest"]}, {"version": "gone"}]`,
+			"2/index.html":  "<main><h1>Two</h1><p>The second version.</p></main>",
+			"3/index.html":  "<main><h1>Three</h1><p>The third version.</p></main>",
+			"latest/x.html": "<main><h1>A copy</h1></main>",
+			"index.html":    `<meta http-equiv="refresh" content="0; url=latest/">`,
+		}, opts: &docs.Options{BaseURL: "https://mike.example.com/"}, versions: `["v2","v3"]`,
+			call: `{"path":"home","version":"v3"}`, published: "https://mike.example.com/3/"},
+		{name: "folders", files: map[string]string{"v1.9/a.md": page, "v1.10/a.md": page, "main/a.md": page},
+			opts: &docs.Options{BaseURL: "https://x.example.com"}, versions: `["v1.10","v1.9","main"]`,
+			call: `{"path":"a","version":"main"}`, published: "https://x.example.com/main/a"},
+		{name: "latest", files: map[string]string{"v1/a.md": page, "latest/a.md": page, "next/a.md": page},
+			versions: `["latest","v1","next"]`},
+		{name: "languages of MkDocs", files: map[string]string{
+			"mkdocs.yml":       "site_name: Kit\nsite_url: https://mk.example.com/\nnav: [{Start: index.md}, {More: b.md}]\n",
+			"docs/de/index.md": page, "docs/de/b.md": page, "docs/en/index.md": page, "docs/en/b.md": page,
+		}, languages: `["en","de"]`, call: `{"path":"b","language":"de"}`, published: "https://mk.example.com/de/b"},
+		{name: "languages of Hugo", files: map[string]string{
+			"hugo.toml":            "baseURL = 'https://hugo.example.com/'\ndefaultContentLanguage = 'no'\n",
+			"content/en/_index.md": page, "content/no/_index.md": page, "content/pt-br/_index.md": page,
+		}, languages: `["no","en","pt-br"]`,
+			call: `{"path":"home","language":"en"}`, published: "https://hugo.example.com/en/"},
+		{name: "declared", files: map[string]string{"new/a.md": page, "old/a.md": page},
+			opts: &docs.Options{Versions: docs.Variants{List: []docs.Variant{
+				{Name: "5.0", Folder: "new"}, {Name: "4.0", Folder: "old", BaseURL: "https://old.example.com/docs/"}}}},
+			versions: `["5.0","4.0"]`, call: `{"path":"a","version":"4.0"}`, published: "https://old.example.com/docs/a"},
+		{name: "documents in no version", files: map[string]string{
+			"v1/a.md": page, "v2/a.md": page, "a.md": page, "b.md": page,
+		}},
+		{name: "chapters", files: map[string]string{"1/a.md": page, "2/a.md": page}},
+		{name: "an API with versions beside guides",
+			files: map[string]string{"v1/a.md": page, "v2/a.md": page, "guide/a.md": page}},
+		{name: "languages beside guides",
+			files: map[string]string{"de/a.md": page, "en/a.md": page, "guide/a.md": page}},
+		{name: "off", files: map[string]string{"v1/a.md": page, "v2/a.md": page},
+			opts: &docs.Options{Versions: docs.Variants{Off: true}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := openFolder(t, test.files, test.opts, nil)
+			schema := string(b.From.Tools[0].InputSchema)
+			for name, want := range map[string]string{"version": test.versions, "language": test.languages} {
+				_, rest, found := strings.Cut(schema, `"`+name+`":{"type":"string","enum":`)
+				got, _, _ := strings.Cut(rest, `,"default"`)
+				if got != want || found != (want != "") {
+					t.Errorf("%s: %s, want %s", name, got, want)
+				}
+			}
+			if test.call == "" {
+				return
+			}
+			if got := b.Call("get_page", test.call).Text; !strings.Contains(got, "Published at "+test.published+"\n") {
+				t.Errorf("get_page %s: %s\nwant the address %s", test.call, got, test.published)
+			}
+		})
+	}
+}
+
+// Each version has the sidebars of its own.
+func TestEditionSidebars(t *testing.T) {
+	b := openFolder(t, map[string]string{
+		"docusaurus.config.js": `module.exports = {title: "Kit"};`,
+		"versions.json":        `["2.0", "1.0"]`,
+		"versioned_sidebars/version-2.0-sidebars.json": `{"docs": [{"type": "category", "label": "New", "items": ["a"]}]}`,
+		"versioned_sidebars/version-1.0-sidebars.json": `{"docs": [{"type": "category", "label": "Old", "items": ["a"]}]}`,
+		"versioned_docs/version-2.0/a.md":              "# A\n\nText of two.\n",
+		"versioned_docs/version-1.0/a.md":              "# A\n\nText of one.\n",
+	}, nil, nil)
+	for arguments, want := range map[string]string{`{}`: "- New\n", `{"version":"1.0"}`: "- Old\n"} {
+		if got := b.Call("get_nav", arguments).Text; !strings.Contains(got, want) {
+			t.Errorf("get_nav %s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
+// A declared version without documents is reported.
+func TestMissingEdition(t *testing.T) {
+	files := maps.Clone(versioned)
+	b := openFolder(t, files, &docs.Options{
+		Versions: docs.Variants{List: []docs.Variant{
+			{Name: "v2", Folder: "v2"}, {Name: "v1", Folder: "v1"}, {Name: "v0", Folder: "v0"},
+		}},
+	}, nil)
+	found := b.From.Findings
+	ruletest.Record(found...)
+	if len(found) != 1 || found[0].Rule.ID != "docs/variant" || filepath.Base(found[0].File) != "v0" ||
+		!strings.Contains(found[0].Message, `the version "v0" has no documents`) {
+		t.Errorf("findings %v", found)
+	}
+}
+
+// Documents beside the versions, and declared ones of which none exists, are not lost in silence.
+func TestLooseDocuments(t *testing.T) {
+	files := maps.Clone(versioned)
+	files["index.md"] = "# Start\n"
+	files["notes.md"] = "# Notes\n"
+	b := openFolder(t, files, nil, nil)
+	found := ruletest.Record(b.From.Findings...)
+	if len(found) != 1 || found[0].Severity != check.Note || filepath.Base(found[0].File) != "notes.md" {
+		t.Errorf("findings %v", found)
+	}
+	in, err := docs.Dir(sitetest.Folder(t, files), &docs.Options{
+		Versions: docs.Variants{List: []docs.Variant{{Name: "9", Folder: "9"}, {Name: "8", Folder: "8"}}},
+	})
+	if err == nil {
+		_, err = in.Site(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), `the version "8" has no documents`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A survey offers the tools that the site will have.
+func TestSurveyOfEditions(t *testing.T) {
+	in, err := docs.Dir(sitetest.Folder(t, versioned), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := in.Survey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := in.Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(site.Tools, before.Tools); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(site.Templates, before.Templates); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// mustJSON encodes a value.
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
