@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +69,12 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 		if err != nil {
 			return nil, err
 		}
-		set, err := how(ctx, sub, prefix+"/"+e.dir, e.config, &opts)
+		if e.as != nil {
+			e.as.FS = sub
+			sub = e.as
+			opts.actual = e.as.actual
+		}
+		set, err := how(ctx, sub, path.Join(prefix, e.dir), e.config, &opts)
 		if err != nil {
 			return nil, fmt.Errorf("read documents: %w", err)
 		}

@@ -61,8 +61,9 @@ type edition struct {
 	// version and language are its values of the arguments, or "" for an argument that the
 	// site does not have.
 	version, language string
-	// dir has the documents.
+	// dir has the documents, of which the edition sees a part if as is set.
 	dir string
+	as  *translated
 	// config is the navigation, or nil if it is that of dir.
 	config *config
 	// base is the address where its pages are published, if it is known here, and under what
@@ -103,6 +104,9 @@ type finder struct {
 	found  *editions
 	// project is true for a project of Docusaurus.
 	project bool
+	// codes are the languages in the names of documents, and hidden the folders of languages
+	// beside the documents of the main one.
+	codes, hidden []string
 	// versions and languages are what was found, and dirOf returns the folders that may have an
 	// edition.
 	versions, languages []Variant
@@ -136,6 +140,12 @@ func findEditions(fsys fs.FS, prefix string, beside *config, opts *Options) *edi
 	f.dirOf = inFolders(root)
 	if !f.docusaurus(there) {
 		f.folders(root)
+	}
+	if len(f.versions)+len(f.languages) == 0 {
+		f.suffixed(there, root)
+	}
+	if len(f.versions)+len(f.languages) == 0 {
+		f.besideMain(there, root)
 	}
 	f.declared()
 	f.combine(root)
@@ -479,6 +489,16 @@ func (f *finder) declared() {
 			*axis.found = list
 		}
 	}
+	top := slices.IndexFunc(f.languages, func(v Variant) bool { return v.Folder == "." })
+	if top < 0 {
+		return
+	}
+	f.languages[top].Folder = ""
+	for i, v := range f.languages {
+		if i != top {
+			f.hidden = append(f.hidden, v.Folder)
+		}
+	}
 }
 
 // combine adds the editions of all versions and languages that have documents.
@@ -491,11 +511,16 @@ func (f *finder) combine(root string) {
 				return
 			}
 			for _, dir := range f.dirOf(v, l) {
-				sub, err := fs.Sub(f.fsys, dir)
+				sub, err := fs.Sub(f.fsys, cmp.Or(dir, "."))
 				if err != nil || !HasDocuments(sub) {
 					continue
 				}
-				e := edition{dir: dir}
+				e := edition{dir: cmp.Or(dir, ".")}
+				if l != nil && len(f.codes) > 0 {
+					e.as = &translated{language: l.Name, first: f.languages[0].Name, suffixes: f.codes}
+				} else if l != nil && l.Folder == "" && len(f.hidden) > 0 {
+					e.as = &translated{hidden: f.hidden}
+				}
 				e.under, e.base = f.publishedUnder(v, l)
 				if v != nil {
 					e.version = versionLabel(v.Name)
@@ -595,6 +620,9 @@ func (f *finder) publishedUnder(v, l *Variant) (under, base string) {
 			base = one.BaseURL
 		}
 		segment := one.Folder
+		if len(f.codes) > 0 {
+			segment = one.Name
+		}
 		switch {
 		case one == l && (f.project || l.Name == f.languages[0].Name), f.project && v.Name == f.versions[0].Name:
 			segment = "" // the default one is at the top; Docusaurus has locales before the route

@@ -114,6 +114,48 @@ func TestEditions(t *testing.T) {
 	}
 }
 
+// A page of one language is none of another, and findings name the file on disk.
+func TestLanguageSuffix(t *testing.T) {
+	b := openFolder(t, map[string]string{
+		"index.md":      "# Larder\n\nSee [the installation](install.md).\n",
+		"install.md":    "# Install\n\nUnpack it.\n",
+		"index.de.md":   "# Larder\n\nSiehe [die Installation](install.md).\n",
+		"install.de.md": "# Installieren\n\nAuspacken. Siehe [nichts](gone.md).\n",
+		"nur.de.md":     "# Nur hier\n\nDas gibt es nur auf Deutsch.\n",
+	}, nil, nil)
+	for arguments, want := range map[string]string{
+		`{}`:                "2 pages:\n\n- home: Larder. See the installation.\n- install: Install. Unpack it.\n",
+		`{"language":"de"}`: "3 pages:\n\n- home: Larder. Siehe die Installation.\n- install: Installieren.",
+	} {
+		if got := b.Call("list_pages", arguments).Text; !strings.HasPrefix(got, want) {
+			t.Errorf("list_pages %s: %s, want %s", arguments, got, want)
+		}
+	}
+	if got := b.Call("get_page", `{"path":"home","language":"de"}`).Text; !strings.Contains(got, "(docs://@de/install)") {
+		t.Errorf("the German page is %s", got)
+	}
+	found := ruletest.Record(b.From.Findings...)
+	if len(found) != 1 || filepath.Base(found[0].File) != "install.de.md" || found[0].Line != 3 {
+		t.Errorf("findings %v", found)
+	}
+}
+
+// Pages in the folder of a language are no pages of the language at the top.
+func TestLanguageAtTheTop(t *testing.T) {
+	b := openFolder(t, map[string]string{
+		"index.md": "# Larder\n\nA cache.\n", "guide/a.md": "# A\n\nThe guide.\n",
+		"de/index.md": "# Larder\n\nEin Speicher.\n", "de/guide/a.md": "# A\n\nDie Anleitung.\n",
+	}, nil, nil)
+	for arguments, want := range map[string]string{
+		`{}`: "- guide/a: A. The guide.\n", `{"language":"de"}`: "- guide/a: A. Die Anleitung.\n",
+	} {
+		got := b.Call("list_pages", arguments).Text
+		if !strings.HasPrefix(got, "2 pages") || !strings.Contains(got, want) {
+			t.Errorf("list_pages %s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
 // Published Markdown of an edition leads to pages of the same edition.
 func TestEditionTwins(t *testing.T) {
 	b := openFolder(t, versioned, &docs.Options{BaseURL: "https://larder.example.com/"}, nil)
@@ -232,6 +274,29 @@ func TestFindEditions(t *testing.T) {
 			"content/en/_index.md": page, "content/no/_index.md": page, "content/pt-br/_index.md": page,
 		}, languages: `["no","en","pt-br"]`,
 			call: `{"path":"home","language":"en"}`, published: "https://hugo.example.com/en/"},
+		{name: "languages in names", files: map[string]string{
+			"mkdocs.yml":    "site_name: Kit\nsite_url: https://mk.example.com/\ntheme: {language: en}\n",
+			"docs/index.md": page, "docs/b.md": page, "docs/b.de.md": "# Seite\n\nText der Seite.\n", "docs/index.fr.md": page,
+			"docs/index.de.md": page,
+		}, languages: `["en","de","fr"]`, call: `{"path":"b","language":"de"}`, published: "https://mk.example.com/de/b"},
+		{name: "all languages in names", files: map[string]string{"a.en.md": page, "a.pt-BR.md": page},
+			opts:      &docs.Options{BaseURL: "https://x.example.com"},
+			languages: `["en","pt-BR"]`, call: `{"path":"a","language":"pt-BR"}`, published: "https://x.example.com/pt-BR/a"},
+		{name: "one translated file", files: map[string]string{
+			"a.md": page, "b.md": page, "c.md": page, "d.md": page, "e.md": page, "f.md": page, "README.zh-CN.md": page,
+		}},
+		{name: "a language at the top", files: map[string]string{
+			".vitepress/config.js": `export default {title: "Kit", lang: "en-US"}`,
+			"index.md":             page, "guide/a.md": page, "zh/index.md": page, "zh/guide/a.md": page,
+		}, opts: &docs.Options{BaseURL: "https://x.example.com"}, languages: `["en","zh"]`,
+			call: `{"path":"guide/a","language":"zh"}`, published: "https://x.example.com/zh/guide/a"},
+		{name: "a folder with the name of a language", files: map[string]string{
+			"index.md": page, "guide/a.md": page, "no/b.md": page,
+		}},
+		{name: "declared at the top", files: map[string]string{"a.md": page, "deutsch/b.md": page},
+			opts: &docs.Options{BaseURL: "https://x.example.com", Languages: docs.Variants{List: []docs.Variant{
+				{Name: "en", Folder: "."}, {Name: "de", Folder: "deutsch"}}}},
+			languages: `["en","de"]`, call: `{"path":"b","language":"de"}`, published: "https://x.example.com/deutsch/b"},
 		{name: "declared", files: map[string]string{"new/a.md": page, "old/a.md": page},
 			opts: &docs.Options{Versions: docs.Variants{List: []docs.Variant{
 				{Name: "5.0", Folder: "new"}, {Name: "4.0", Folder: "old", BaseURL: "https://old.example.com/docs/"}}}},

@@ -54,6 +54,8 @@ type Options struct {
 	CacheDir string `json:"-"`
 	// uriPlace precedes the ids of pages and images in their URIs.
 	uriPlace string
+	// actual returns the name of a file on disk, or is nil if all have their own.
+	actual func(name string) string
 	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 256
 	// MiB for a website, 64 MiB for an llms.txt.
 	MaxTotalBytes int64

@@ -314,6 +314,9 @@ func (r *reader) text(file string) (string, error) {
 
 // place returns the name of a file as used in findings.
 func (r *reader) place(file string) string {
+	if r.opts.actual != nil {
+		file = r.opts.actual(file)
+	}
 	return path.Join(r.prefix, file)
 }
 
