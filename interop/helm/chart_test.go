@@ -136,7 +136,7 @@ func TestLint(t *testing.T) {
 }
 
 // header precedes the manifest that is also an example.
-const header = `# Generated from the Helm chart in helm/slipway; do not edit. It is what
+const header = `# Generated from the Helm chart in helm/slipway; do not edit. It has the objects that
 #
 #   helm template slipway helm/slipway --namespace tools -f helm/slipway/ci/kubernetes-values.yaml
 #

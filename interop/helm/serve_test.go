@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // The addresses in the cases that the tests provide. Anything else in a file stays as it is.
 const upstreamURL = "https://mcp.example.com/analytics"
 
-var engineURL = regexp.MustCompile(`(nats|redis)://([\w-]+@)?([\w.-]+:\d+)`)
+var engineURL = regexp.MustCompile(`(nats|tls|redis)://([\w-]+@)?([\w.-]+:\d+)`)
 
 // TestServe starts the real program with the arguments, variables and files of each case, and asks the
 // paths of the probes. Nothing in the file may be unknown to it, and the file decides: no variable of the
@@ -60,9 +60,9 @@ func TestServe(t *testing.T) {
 					replace = append(replace, e[3], local)
 				}
 			}
-			pods := []*pod{newPod(t, manifests, spec, replace...)}
+			pods := []*server{newServer(t, manifests, spec, replace...)}
 			if len(engines) > 0 {
-				pods = append(pods, newPod(t, manifests, spec, replace...))
+				pods = append(pods, newServer(t, manifests, spec, replace...))
 			}
 			checkConfig(t, pods[0])
 			c := spec.Containers[0]
@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 			}
 			initialize(t, pods[0], name)
 			scrape(t, pods[0])
-			pods[0].signal(t, syscall.SIGTERM)
+			pods[0].Signal(syscall.SIGTERM)
 			pods[0].await(t, c.ReadinessProbe, http.StatusServiceUnavailable)
 			initialize(t, pods[0], name) // until the load balancers have noticed
 			grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
@@ -89,10 +89,10 @@ func TestServe(t *testing.T) {
 }
 
 // checkConfig runs slipway config check on the file, and reads the settings with their origin.
-func checkConfig(t *testing.T, p *pod) {
+func checkConfig(t *testing.T, p *server) {
 	t.Helper()
-	file := filepath.Join(p.root, "/etc/slipway/slipway.yaml")
-	if out, err := p.command("config", "check", "--strict", file).CombinedOutput(); err != nil {
+	file := filepath.Join(p.Root, "/etc/slipway/slipway.yaml")
+	if out, err := p.Command("config", "check", "--strict", file).CombinedOutput(); err != nil {
 		t.Errorf("slipway config check: %v\n%s\n%s", err, out, read(t, file))
 	}
 	for line := range strings.Lines(printed(t, p)) {
@@ -103,17 +103,17 @@ func checkConfig(t *testing.T, p *pod) {
 }
 
 // printed returns the settings of the pod.
-func printed(t *testing.T, p *pod) string {
+func printed(t *testing.T, p *server) string {
 	t.Helper()
-	out, err := p.command(append(p.args, "--print-config")...).CombinedOutput()
+	out, err := p.Command(append(p.Args, "--print-config")...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("slipway %q --print-config: %v\n%s", p.args, err, out)
+		t.Fatalf("slipway %q --print-config: %v\n%s", p.Args, err, out)
 	}
 	return string(out)
 }
 
 // draining returns how long the pod may take to stop.
-func draining(t *testing.T, p *pod) (sum time.Duration) {
+func draining(t *testing.T, p *server) (sum time.Duration) {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^serve\.limits\.drain\w+: (\S+) +# /.*/slipway\.yaml`).
 		FindAllStringSubmatch(printed(t, p), -1)
@@ -131,7 +131,7 @@ func draining(t *testing.T, p *pod) (sum time.Duration) {
 }
 
 // awaitReplicas waits until the pod counts n replicas.
-func awaitReplicas(t *testing.T, p *pod, n int) {
+func awaitReplicas(t *testing.T, p *server, n int) {
 	t.Helper()
 	address := fmt.Sprintf("http://%s:%d/healthz", ip, p.ports["admin"])
 	want := fmt.Sprintf(`"cluster":{"replicas":%d,"differing":0,"engine":true}`, n)
@@ -148,11 +148,11 @@ func awaitReplicas(t *testing.T, p *pod, n int) {
 
 // initialize begins a session at the port for clients, by the name of the service if the file has a list
 // of names. Without one, a server accepts all names, except at a loopback address as in this test.
-func initialize(t *testing.T, p *pod, name string) {
+func initialize(t *testing.T, p *server, name string) {
 	t.Helper()
 	host := fmt.Sprintf("%s:%d", ip, p.ports["http"])
 	hosts := regexp.MustCompile(`allowedHosts:\n +- (\S+)`).FindStringSubmatch(
-		string(read(t, filepath.Join(p.root, "/etc/slipway/slipway.yaml"))))
+		string(read(t, filepath.Join(p.Root, "/etc/slipway/slipway.yaml"))))
 	if hosts != nil {
 		host = hosts[1] + "." + namespace + ".svc"
 	}
@@ -170,12 +170,12 @@ func initialize(t *testing.T, p *pod, name string) {
 		r.Header.Set("Authorization", "Bearer "+token)
 		status, text, err := answer(r)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, &p.log)
+			t.Fatalf("%v\n%s", err, &p.Log)
 		}
 		return status, text
 	}
 	if status, text := post(host, token); status != http.StatusOK || !strings.Contains(text, "2025-11-25") {
-		t.Errorf("initialize at %s: %d %s\n%s", host, status, text, &p.log)
+		t.Errorf("initialize at %s: %d %s\n%s", host, status, text, &p.Log)
 	}
 	if status, _ := post(host, "another"); (status == http.StatusUnauthorized) != (name != "single") {
 		t.Errorf("initialize with a wrong token: %d", status)
@@ -187,7 +187,7 @@ func initialize(t *testing.T, p *pod, name string) {
 
 // scrape ensures that operators find what the chart refers to: the metric of the autoscaler, and no
 // metrics at the port for clients.
-func scrape(t *testing.T, p *pod) {
+func scrape(t *testing.T, p *server) {
 	t.Helper()
 	hpa := mustRender(t, "full")
 	name := regexp.MustCompile(`metric:\n +name: (\w+)`).FindStringSubmatch(hpa)
@@ -220,7 +220,7 @@ func startEngine(t *testing.T, kind string, password bool) string {
 	port := fmt.Sprint(freePort(t))
 	address := net.JoinHostPort(ip, port)
 	switch kind {
-	case "nats":
+	case "nats", "tls":
 		out, err := exec.Command("go", "-C", repository+"/interop", "tool", "-n", "nats-server").Output()
 		if err != nil {
 			t.Fatalf("build nats-server: %v", err)
@@ -228,6 +228,10 @@ func startEngine(t *testing.T, kind string, password bool) string {
 		args := []string{"--jetstream", "--store_dir", t.TempDir(), "--addr", ip, "--port", port}
 		if password {
 			args = append(args, "--user", "slipway", "--pass", enginePassword)
+		}
+		if kind == "tls" {
+			cert, key := authority().issue(t)
+			args = append(args, "--tls", "--tlscert", cert, "--tlskey", key)
 		}
 		run(t, strings.TrimSpace(string(out)), args...)
 	case "redis":
