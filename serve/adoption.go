@@ -194,12 +194,14 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 	defer cancel()
 	err := cluster.ErrNotFound
 	var claim cluster.Claim
-	if !p.sessions.isAbsent(p.id) {
+	if p.sessions.usable.Load() && !p.sessions.isAbsent(p.id) {
 		claim, err = p.replica.ReadClaim(ctx, p.at.keyOf(p.id))
 	}
 	switch {
 	case errors.Is(err, cluster.ErrNotFound):
-		p.sessions.noteAbsent(p.id)
+		if p.sessions.usable.Load() {
+			p.sessions.noteAbsent(p.id)
+		}
 		if len(p.unreachable) > 0 {
 			p.refuseStopped(w, r)
 			return placed, true, true

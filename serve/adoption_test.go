@@ -454,6 +454,35 @@ func TestEngineDown(t *testing.T) {
 	}
 }
 
+// denying is an engine that does not permit records of sessions.
+type denying struct{ cluster.Engine }
+
+func (d denying) Get(ctx context.Context, key string) (cluster.Record, error) {
+	if strings.HasPrefix(key, "session/") {
+		return cluster.Record{}, errCut
+	}
+	return d.Engine.Get(ctx, key)
+}
+
+// TestSessionsNotPermitted guards that sessions work, and end with their replica, if the engine does
+// not permit their records.
+func TestSessionsNotPermitted(t *testing.T) {
+	e := denying{cluster.NewMemory()}
+	src := newStateless()
+	a, b := startReplica(t, e, src), startReplica(t, e, src)
+	_, session, _ := a.post(t, nil, initialize)
+	header := map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
+	status, _, answer := b.post(t, header,
+		`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"alert"}}`)
+	if status != http.StatusOK {
+		t.Errorf("setLevel: %d %s", status, answer)
+	}
+	a.stop()
+	if status, _, _ := b.post(t, header, callOf(2, "echo")); status != http.StatusNotFound {
+		t.Errorf("status %d, want 404", status)
+	}
+}
+
 // TestStatefulSessionsStay guards that the sessions of a source that keeps something for them end
 // with their replica.
 func TestStatefulSessionsStay(t *testing.T) {

@@ -125,6 +125,7 @@ func (p *hop) run() {
 	p.stop = stop
 	p.running.Go(func() { p.changes.run(ctx) })
 	p.running.Go(func() { p.describe(ctx) })
+	p.sessions.start(ctx)
 	p.running.Go(func() { p.sessions.run(ctx) })
 	p.running.Go(func() { p.keepLease(ctx) })
 	if p.limits != nil {

@@ -42,6 +42,10 @@ type ownedSessions struct {
 	// at the end.
 	adopting map[string]chan struct{}
 
+	// usable is set once the engine has stored or found out about a record. Until then, sessions end
+	// with their replica.
+	usable atomic.Bool
+
 	adopted [len(adoptions)]atomic.Int64
 	fenced  atomic.Int64
 }
@@ -93,6 +97,8 @@ const (
 	absentFor     = 5 * time.Second
 	// recordRetry is the pause before a record is written again that could not be.
 	recordRetry = time.Second
+	// probeRecords is how often an engine that does not store records is asked again.
+	probeRecords = 10 * time.Second
 )
 
 // newOwnedSessions returns nil without a cluster.
@@ -301,6 +307,29 @@ func (a *ownedSessions) signal() {
 // errNoLease means that this replica does not own its sessions at present.
 var errNoLease = errors.New("this replica has no lease, because the cluster engine does not answer")
 
+// errNoRecords means that the engine does not store records of sessions.
+var errNoRecords = errors.New("the cluster engine does not store sessions")
+
+// probe asks whether the engine stores records of sessions, for which a user of NATS may lack the
+// permission.
+func (a *ownedSessions) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	_, err := a.replica.ReadClaim(ctx, sessionGroup+"/probe")
+	if err == nil || errors.Is(err, cluster.ErrNotFound) {
+		a.usable.Store(true)
+		return nil
+	}
+	return err
+}
+
+// start probes the engine, before requests are served that may need a record.
+func (a *ownedSessions) start(ctx context.Context) {
+	if err := a.probe(ctx); err != nil {
+		a.log.Warn("sessions end with their replica, because the cluster engine does not store them", "error", err)
+	}
+}
+
 // write writes the record of a session. The error is [cluster.ErrLost] if another replica has
 // adopted the session, which then ends here.
 func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
@@ -313,6 +342,9 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 	record, ok := s.at.server.SessionRecord(s.id)
 	if !ok || s.over {
 		return nil
+	}
+	if !a.usable.Load() {
+		return errNoRecords
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
@@ -368,6 +400,8 @@ func (a *ownedSessions) run(ctx context.Context) {
 	defer renewal.Stop()
 	retry := time.NewTimer(time.Hour)
 	defer retry.Stop()
+	probing := time.NewTicker(probeRecords)
+	defer probing.Stop()
 	forget := time.NewTicker(absentFor)
 	defer forget.Stop()
 	term := a.replica.Term()
@@ -386,6 +420,11 @@ func (a *ownedSessions) run(ctx context.Context) {
 				a.closeStreams()
 			}
 			continue
+		case <-probing.C:
+			if a.usable.Load() || a.probe(ctx) != nil {
+				continue
+			}
+			a.log.Info("sessions can continue at other replicas from now on")
 		case <-renewal.C:
 			a.renew()
 		case <-a.wake:
