@@ -228,7 +228,7 @@ func (d *admission) unverified(err error) *refusal {
 	}
 	var throttled *throttledError
 	if errors.As(err, &throttled) {
-		r.message = "the token names a key that is not known yet"
+		r.message = throttled.reason
 		r.after = int((throttled.after + time.Second - 1) / time.Second)
 		return r
 	}

@@ -200,8 +200,8 @@ func (n *namedEndpoint) apply(o *Options) {
 		auth.Scopes = union(auth.Scopes, n.Scopes)
 		auth.Verifiers = slices.Clone(auth.Verifiers)
 		for i, v := range auth.Verifiers {
-			if jwt, ok := v.(*JWT); ok {
-				auth.Verifiers[i] = jwt.forEndpoint(n.Name)
+			if bound, ok := v.(endpointVerifier); ok {
+				auth.Verifiers[i] = bound.forEndpoint(n.Name)
 			}
 		}
 		own.Auth = &auth
@@ -254,9 +254,25 @@ func (h *Handler) metadataAt(w http.ResponseWriter, r *http.Request, s *surface)
 	return true
 }
 
-// forEndpoint returns a verifier for tokens of the same issuer whose audience is the endpoint
-// with a name below the audience of v.
-func (v *JWT) forEndpoint(name string) *JWT {
+// endpointVerifier is a [Verifier] of tokens that have an audience. forEndpoint returns a
+// verifier for tokens of the same issuer whose audience is the endpoint with a name, below the
+// audience of the verifier.
+type endpointVerifier interface {
+	Verifier
+	forEndpoint(name string) Verifier
+}
+
+// audiencesBelow returns the audiences of an endpoint.
+func audiencesBelow(audiences []string, name string) []string {
+	var below []string
+	for _, audience := range audiences {
+		below = append(below, strings.TrimSuffix(audience, "/")+"/"+name)
+	}
+	return below
+}
+
+// forEndpoint implements endpointVerifier.
+func (v *JWT) forEndpoint(name string) Verifier {
 	own := &JWT{
 		opts:       v.opts,
 		paths:      v.paths,
@@ -265,10 +281,7 @@ func (v *JWT) forEndpoint(name string) *JWT {
 		broker:     v.broker,
 	}
 	own.seen.seed = v.seen.seed
-	own.opts.Audience = nil
-	for _, audience := range v.opts.Audience {
-		own.opts.Audience = append(own.opts.Audience, strings.TrimSuffix(audience, "/")+"/"+name)
-	}
+	own.opts.Audience = audiencesBelow(v.opts.Audience, name)
 	own.opts.Claims.AllowNoAudience = false // it would open every endpoint
 	return own
 }

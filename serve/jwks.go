@@ -207,7 +207,10 @@ func (s *keySet) with(ctx context.Context, suit func(*keys) bool) (*keys, error)
 	}
 	leave, ok := s.waiting.enter(ctx, ofAddress)
 	if !ok {
-		return nil, &throttledError{s.opts.Pause}
+		return nil, &throttledError{
+			after:  s.opts.Pause,
+			reason: "the token names a key that is not known yet",
+		}
 	}
 	defer leave()
 	select {
@@ -259,13 +262,14 @@ func (s *keySet) fetchWhenDue(ctx context.Context) error {
 	return nil
 }
 
-// throttledError means that a token is signed with an unknown key, and that too many requests
-// wait for the keys already.
-type throttledError struct{ after time.Duration }
-
-func (e *throttledError) Error() string {
-	return "the key is unknown, and too many requests wait for the keys of the issuer"
+// throttledError means that the issuer has to be asked about a token, and that too many requests
+// wait for its answers already.
+type throttledError struct {
+	after  time.Duration
+	reason string // for the client
 }
+
+func (e *throttledError) Error() string { return e.reason }
 
 // fetch fetches the keys once. The caller holds fetching.
 func (s *keySet) fetch(ctx context.Context) error {

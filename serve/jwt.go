@@ -339,30 +339,37 @@ const maxName = 512
 
 // principal returns the holder of a token that has been verified.
 func (v *JWT) principal(c *claims) (*mcp.Principal, error) {
+	if v.broker != nil {
+		// The caller is the same as with a token of the provider itself.
+		if c.Issuer = c.Provider; c.Issuer != v.broker.Provider().Issuer() {
+			return nil, invalid("its user signed in at another identity provider")
+		}
+	}
+	return holderOf(c, &v.opts.Claims)
+}
+
+// holderOf returns the principal that claims are about.
+func holderOf(c *claims, o *ClaimOptions) (*mcp.Principal, error) {
 	client := cmp.Or(c.ClientID, c.AuthorizedParty)
 	holder := c.Subject
-	if v.opts.Claims.AllowNoSubject {
+	if o.AllowNoSubject {
 		holder = cmp.Or(holder, client)
 	}
 	if holder == "" || len(c.Issuer)+len(holder) >= maxName || len(client) >= maxName {
 		return nil, invalid("no sub, or one that is too long")
 	}
-	issuer := c.Issuer
-	if v.broker != nil {
-		// The caller is the same as with a token of the provider itself.
-		if issuer = c.Provider; issuer != v.broker.Provider().Issuer() {
-			return nil, invalid("its user signed in at another identity provider")
-		}
-	}
-	return &mcp.Principal{
-		Name:     issuer + "#" + holder,
-		Issuer:   issuer,
+	p := &mcp.Principal{
+		Name:     c.Issuer + "#" + holder,
+		Issuer:   c.Issuer,
 		Subject:  holder,
 		Client:   client,
 		Audience: c.Audience,
 		Scopes:   append(scopesIn(c.Scope), scopesIn(c.Scp)...),
-		Expires:  c.Expiry.Time(),
-	}, nil
+	}
+	if c.Expiry != nil {
+		p.Expires = c.Expiry.Time()
+	}
+	return p, nil
 }
 
 // scopesIn reads scopes in the forms that issuers use: a string of words separated only

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -20,6 +23,7 @@ type accessFlags struct {
 
 	tokenFile           string
 	issuers, jwksURLs   []string
+	introspection       introspectionFlags
 	claims              []string // NAME=PATH
 	toolScopes, implies []string
 	trustProxy          []string
@@ -33,6 +37,12 @@ type accessFlags struct {
 	// hints are the hints in the lock file; nil without a lock.
 	hints             func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
 	tokens, tokenPath string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
+}
+
+// introspectionFlags are the flags for issuers of opaque tokens.
+type introspectionFlags struct {
+	urls                 []string // URL or ISSUER=URL
+	clientID, secretFile string
 }
 
 // fromEnvironment reads the variables without a flag: a secret on a command line would be
@@ -220,7 +230,7 @@ func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) 
 }
 
 // tokenIssuer returns the verifier for the tokens of an issuer.
-func (f *accessFlags) tokenIssuer(issuer string) (*serve.JWT, error) {
+func (f *accessFlags) tokenIssuer(issuer string) (serve.Verifier, error) {
 	if len(f.jwt.Audience) == 0 && f.PublicURL != "" {
 		f.jwt.Audience = []string{strings.TrimSuffix(f.PublicURL, "/") + serve.EndpointPath}
 	}
@@ -230,11 +240,17 @@ func (f *accessFlags) tokenIssuer(issuer string) (*serve.JWT, error) {
 	}
 	o := f.jwt
 	o.Issuer = issuer
-	var err error
-	if o.JWKSURL, err = f.jwksURL(issuer); err != nil {
+	if err := f.mapClaims(&o.Claims); err != nil {
 		return nil, err
 	}
-	if err := f.mapClaims(&o.Claims); err != nil {
+	introspection, err := f.forIssuer("--auth-introspection-url", f.introspection.urls, issuer)
+	if err != nil {
+		return nil, err
+	}
+	if introspection != "" {
+		return f.introspecting(&o, introspection)
+	}
+	if o.JWKSURL, err = f.forIssuer("--auth-jwks-url", f.jwksURLs, issuer); err != nil {
 		return nil, err
 	}
 	v, err := serve.NewJWT(&o)
@@ -244,9 +260,36 @@ func (f *accessFlags) tokenIssuer(issuer string) (*serve.JWT, error) {
 	return v, nil
 }
 
-// jwksURL returns the address of the keys of an issuer, or "" for that in its metadata.
-func (f *accessFlags) jwksURL(issuer string) (string, error) {
-	for _, given := range f.jwksURLs {
+// introspecting returns the verifier that asks an issuer about its tokens.
+func (f *accessFlags) introspecting(jwt *serve.JWTOptions, url string) (serve.Verifier, error) {
+	v, err := serve.NewIntrospection(&serve.IntrospectionOptions{
+		Issuer:   jwt.Issuer,
+		URL:      url,
+		ClientID: f.introspection.clientID,
+		Secret:   secretInFile(f.introspection.secretFile),
+		Audience: jwt.Audience,
+		Claims:   jwt.Claims,
+	})
+	if err != nil {
+		return nil, usage("--auth-introspection-url https://id.example.com/introspect", "serve: %v", err)
+	}
+	return v, nil
+}
+
+// secretInFile returns a function that reads a secret from a file, or nil without one.
+func secretInFile(name string) identity.Secret {
+	if name == "" {
+		return nil
+	}
+	return func(context.Context) (string, error) {
+		text, err := fsutil.ReadText(name, 64<<10)
+		return string(text), err
+	}
+}
+
+// forIssuer returns the URL for an issuer in a flag of URL or ISSUER=URL, or "".
+func (f *accessFlags) forIssuer(flag string, all []string, issuer string) (string, error) {
+	for _, given := range all {
 		if url, ok := strings.CutPrefix(given, issuer+"="); ok {
 			return url, nil
 		}
@@ -254,8 +297,7 @@ func (f *accessFlags) jwksURL(issuer string) (string, error) {
 		switch {
 		case named && slices.Contains(f.issuers, of):
 		case len(f.issuers) > 1:
-			return "", usage("--auth-jwks-url "+issuer+"="+given,
-				"serve: with several issuers, --auth-jwks-url must be ISSUER=URL")
+			return "", usage(flag+" "+issuer+"="+given, "serve: with several issuers, %s must be ISSUER=URL", flag)
 		default:
 			return given, nil
 		}

@@ -187,10 +187,7 @@ func secretFile(cmd *cobra.Command, name string) identity.Secret {
 			return string(text), err
 		}
 	}
-	return func(context.Context) (string, error) {
-		text, err := fsutil.ReadText(name, limit)
-		return string(text), err
-	}
+	return secretInFile(name)
 }
 
 // interaction returns how the login reaches the user.

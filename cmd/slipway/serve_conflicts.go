@@ -35,7 +35,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"the other --audit flags require an audit log")
 	add(f.recorder.output == "" && len(f.recorder.redact) > 0, "redact", "add --record FILE.mcplog",
 		"--redact requires --record")
-	forIssuers := len(f.jwksURLs)+len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0 ||
+	forIssuers := len(f.introspection.urls)+len(f.jwksURLs)+len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0 ||
 		len(f.claims) > 0 && f.signIn.issuer == ""
 	add(len(f.issuers) == 0 && forIssuers, "auth-issuer", "add --auth-issuer",
 		"keys, claims or audiences are set, but no issuer")
@@ -45,6 +45,11 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"auth-issuer", "add --auth-issuer", "the --connect flags require --auth-issuer")
 	add(f.connect.secretFile != "" && f.connect.clientID == "", "connect-client-id", "set both",
 		"--connect-client-secret-file requires --connect-client-id")
+	i := &f.introspection
+	add((i.secretFile == "") != (i.clientID == ""), "auth-introspection-client-id", "set both",
+		"--auth-introspection-client-id and --auth-introspection-secret-file require each other")
+	add(i.clientID != "" && len(i.urls) == 0, "auth-introspection-url", "add --auth-introspection-url",
+		"--auth-introspection-client-id requires --auth-introspection-url")
 	all = append(all, f.signIn.conflicts(f)...)
 	add(f.stdio && f.cluster.urls != "", "cluster", "omit one of them", "--stdio has no --cluster")
 	add(f.cluster.urls == "" && f.cluster.listen != "", "replica-addr", "add --cluster", "--replica-addr needs --cluster")

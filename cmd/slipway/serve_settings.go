@@ -303,6 +303,26 @@ func (f *serveFlags) accessSettings() []setting {
 			usage: "`URL` of the issuer's keys, or ISSUER=URL if there are several issuers (default: from their metadata)",
 		},
 		{
+			key:   "access.introspectionURL",
+			flag:  "auth-introspection-url",
+			field: &f.introspection.urls,
+			usage: "ask the issuer about its tokens at this `URL` (RFC 7662), because they are opaque; ISSUER=URL if there " +
+				"are several issuers",
+		},
+		{
+			key:   "access.introspectionClientID",
+			flag:  "auth-introspection-client-id",
+			field: &f.introspection.clientID,
+			usage: "`ID` by which the server authenticates at --auth-introspection-url",
+		},
+		{
+			key:     "access.introspectionSecretFile",
+			flag:    "auth-introspection-secret-file",
+			field:   &f.introspection.secretFile,
+			usage:   "`file` with the secret of --auth-introspection-client-id",
+			resolve: settings.ResolvePath,
+		},
+		{
 			key:   "access.algorithms",
 			flag:  "auth-algorithm",
 			field: &f.jwt.Algorithms,
