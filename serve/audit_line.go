@@ -323,6 +323,8 @@ func (l *auditLine) who(ctx context.Context, e *server.Event) {
 			l.list("scopes", p.Scopes)
 			l.list("groups", p.Groups)
 			l.list("roles", p.Roles)
+			l.text("token_client", p.Client)
+			l.text("tenant", p.Tenant)
 		}
 	}
 	var client []byte

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+
 	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
@@ -441,6 +443,42 @@ func TestPolicyEverySurface(t *testing.T) {
 		note(answer)
 	}
 	check("WebSocket", answers)
+}
+
+// TestPolicyReplay: the log has what rules about callers read, so that the same rules decide the
+// requests in it as they did.
+func TestPolicyReplay(t *testing.T) {
+	var out bytes.Buffer
+	audit, err := serve.NewAudit(&out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rules = `permit (principal in Client::"app", action, resource in Server::"a");
+permit (principal, action, resource in Server::"b") when { principal.tenant == "t1" };`
+	key := ecKey(t, "key")
+	o := &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{
+		newIssuer(key).verifier(t, func(o *serve.JWTOptions) { o.Claims.Tenant = "tid" }),
+	}}}
+	o.Audit = audit
+	o.Policy = policyOf(t, rules, nil)
+	h := serve.NewHandler(company{servers: []string{"a", "b"}}, o)
+	for _, claims := range []claimSet{{"client_id": "app"}, {"client_id": "x", "tid": "t1"}} {
+		token := signed(t, jose.ES256, key, goodClaims(claims))
+		for _, tool := range []string{"a_run", "b_run"} {
+			exchange(h, "POST", "/mcp", toolCall(tool), "Authorization", "Bearer "+token)
+		}
+	}
+	if err := audit.Close(); err != nil {
+		t.Fatal(err)
+	}
+	set, err := policy.Parse("p.cedar", []byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := set.Replay(&out)
+	if err != nil || found.Lines != 4 || len(found.Changed) > 0 {
+		t.Errorf("Replay = %+v, %v, want 4 lines and no difference", found, err)
+	}
 }
 
 // TestPolicyAudit: each line has the rule that decided and what it decided about.

@@ -429,6 +429,8 @@ type auditLine struct {
 	Groups    []string `json:"groups"`
 	Roles     []string `json:"roles"`
 	Scopes    []string `json:"scopes"`
+	Client    string   `json:"token_client"`
+	Tenant    string   `json:"tenant"`
 	Rule      string   `json:"rule"`
 	Approval  string   `json:"approval"`
 	Outcome   string   `json:"outcome"`
@@ -462,6 +464,8 @@ func (l *auditLine) request() (*Request, bool) {
 	if l.Principal != "" {
 		r.Principal = &mcp.Principal{
 			Name:   l.Principal,
+			Client: l.Client,
+			Tenant: l.Tenant,
 			Groups: l.Groups,
 			Roles:  l.Roles,
 			Scopes: l.Scopes,
