@@ -76,21 +76,33 @@ type EndpointError struct {
 // Error implements the error interface.
 func (e *EndpointError) Error() string { return "endpoint " + e.Name + ": " + e.Problem }
 
-// proveEndpoints returns an error for an endpoint that names no source of src, which is
-// open, and logs patterns that match nothing.
-func (o *Options) proveEndpoints(ctx context.Context, src mcp.Source) error {
-	if len(o.Endpoints) == 0 {
+// proveNames returns an error for an endpoint that names no source of src, which is open, and
+// logs patterns of endpoints and quotas that match nothing.
+func (o *Options) proveNames(ctx context.Context, src mcp.Source) error {
+	if len(o.Endpoints)+len(o.Limits.Quotas) == 0 {
 		return nil
 	}
 	cat, err := src.Catalog(ctx)
 	if err != nil {
-		return fmt.Errorf("endpoints: %w", err)
+		return fmt.Errorf("endpoints and quotas: %w", err)
 	}
-	known := slices.Clone(o.SourceNames)
 	unknown := cat.Growing // sources of which items may be missing
 	for i := range cat.Sources {
-		known = append(known, cat.Sources[i].Name)
 		unknown = unknown || cat.Sources[i].Unknown
+	}
+	if o.quotas != nil && !unknown {
+		for _, pattern := range o.quotas.unused(cat) {
+			o.Logger.Warn("quota matches no tool", "pattern", pattern)
+		}
+	}
+	return o.proveEndpoints(cat, unknown)
+}
+
+// proveEndpoints is proveNames for endpoints. unknown means that items may be missing in cat.
+func (o *Options) proveEndpoints(cat *mcp.Catalog, unknown bool) error {
+	known := slices.Clone(o.SourceNames)
+	for i := range cat.Sources {
+		known = append(known, cat.Sources[i].Name)
 	}
 	if len(known) == 0 {
 		return nil

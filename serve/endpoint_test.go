@@ -138,6 +138,30 @@ func TestEndpointOfASingleSource(t *testing.T) {
 	}
 }
 
+// TestQuotaNames: a quota that matches no tool is a warning.
+func TestQuotaNames(t *testing.T) {
+	for text, want := range map[string]bool{
+		"tikets/*=1/day": true, "tickets/x=1/day": true, "tickets/*=1/day": false, "run=1/day": false, "*=1/day": false,
+	} {
+		quota, err := serve.ParseQuota(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		o := &serve.Options{}
+		o.Addr = "127.0.0.1:0"
+		o.Limits.Quotas = []serve.Quota{quota}
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Observer.Started = func(*serve.Info) { cancel() }
+		err = serve.Run(ctx, company{servers: []string{"a", "tickets"}}, o)
+		cancel()
+		if warned := strings.Contains(log.String(), "quota matches no tool"); err != nil || warned != want {
+			t.Errorf("%s: %v, warned %t, want %t: %s", text, err, warned, want, &log)
+		}
+	}
+}
+
 // TestEndpointNames: an endpoint that names no source is an error, and a pattern that matches
 // nothing a warning.
 func TestEndpointNames(t *testing.T) {

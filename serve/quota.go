@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,6 +138,17 @@ func (q *quotas) applies(quota *Quota, t *mcp.Tool) bool {
 		}
 	}
 	return false
+}
+
+// unused returns the patterns that match no tool of a catalog.
+func (q *quotas) unused(cat *mcp.Catalog) (patterns []string) {
+	for i := range q.all {
+		matches := func(t mcp.Tool) bool { return q.applies(&q.all[i], &t) }
+		if !slices.ContainsFunc(cat.Tools, matches) {
+			patterns = append(patterns, q.all[i].Pattern)
+		}
+	}
+	return patterns
 }
 
 // keys returns the quotas of a call.

@@ -63,7 +63,7 @@ func (o *Options) checkNames(ctx context.Context, src mcp.Source) error {
 	if _, opening := src.(Pending); opening {
 		return nil
 	}
-	return o.proveEndpoints(ctx, src)
+	return o.proveNames(ctx, src)
 }
 
 // serve serves src on ln until ctx is done or src, if it is [Pending], cannot be opened.

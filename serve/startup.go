@@ -31,7 +31,7 @@ func (o *Options) awaitStartup(ctx context.Context, src mcp.Source, show func(mc
 			err = o.proveToolScopes(ctx, src)
 		}
 		if err == nil {
-			err = o.proveEndpoints(ctx, src)
+			err = o.proveNames(ctx, src)
 		}
 		if err == nil {
 			show(opened)
