@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Format is a value of the format keyword. Validate does not assert formats; callers that
@@ -53,6 +55,29 @@ var formats = map[string]Format{
 	"byte":                  {"of the format byte", nil},
 	"binary":                {"of the format binary", nil},
 	"password":              {"of the format password", nil},
+}
+
+// CheckFormats verifies the members of an object against the formats of their properties in
+// an object schema, which [Schema.Validate] does not assert. It returns nil if they match,
+// otherwise an [*Error]. Properties below the first level, as of a $ref, are ignored.
+func CheckFormats(object, content []byte) error {
+	wrong := &Error{}
+	for _, property := range jsonscan.Members(jsonscan.Member(object, "properties")) {
+		name, _ := jsonscan.Unquote(jsonscan.Member(property.Value, "format"))
+		text, isText := jsonscan.Unquote(jsonscan.Member(content, property.Name))
+		format := formats[name]
+		if format.Accepts != nil && isText && !format.Accepts(text) {
+			wrong.Problems = append(wrong.Problems, Problem{
+				Path:    property.Name,
+				Pointer: "/" + jsonscan.EscapeToken(property.Name),
+				Message: "must be " + format.Text,
+			})
+		}
+	}
+	if len(wrong.Problems) == 0 {
+		return nil
+	}
+	return wrong
 }
 
 // matches returns a check for a pattern, which is compiled when it is first used.

@@ -238,39 +238,7 @@ func checkForm(p *mcp.ElicitParams, content json.RawMessage) error {
 	if err := form.Validate(content); err != nil {
 		return err
 	}
-	return checkFormats(p, content)
-}
-
-// checkFormats validates the formats of the fields, which the schema treats as
-// annotations. Forms are flat, so all fields are properties of the root.
-func checkFormats(p *mcp.ElicitParams, content json.RawMessage) error {
-	properties := jsonscan.Member(p.RequestedSchema, "properties")
-	if !jsonscan.IsObject(properties) {
-		return nil
-	}
-	formats := schema.Formats()
-	wrong := &schema.Error{}
-	_, err := jsonscan.Object(properties, 0, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(properties, i)
-		if err != nil || !jsonscan.IsObject(properties[i:end]) {
-			return end, err
-		}
-		name, _ := jsonscan.Unquote(jsonscan.Member(properties[i:end], "format"))
-		format, known := formats[name]
-		text, isText := jsonscan.Unquote(jsonscan.Member(content, string(key)))
-		checked := known && isText && format.Accepts != nil
-		if checked && !format.Accepts(text) {
-			wrong.Problems = append(wrong.Problems, schema.Problem{
-				Path:    string(key),
-				Message: "must be " + format.Text,
-			})
-		}
-		return end, nil
-	})
-	if err != nil || len(wrong.Problems) == 0 {
-		return nil
-	}
-	return wrong
+	return schema.CheckFormats(p.RequestedSchema, content)
 }
 
 // refusedAnswer returns the error for a question with only wrong answers. It contains the
