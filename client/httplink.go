@@ -46,8 +46,10 @@ type httpLink struct {
 	// session is the Mcp-Session-Id, or empty.
 	session string
 	old     *stream // of 2024-11-05, if the server uses that
-	closed  bool
-	gone    bool // the session is lost: there is nothing to delete on the server
+	// opened is closed when the standing stream is open or refused; nil without one.
+	opened chan struct{}
+	closed bool
+	gone   bool // the session is lost: there is nothing to delete on the server
 }
 
 func newHTTPLink(e *Endpoint, ses *session) *httpLink {
@@ -77,6 +79,7 @@ func (l *httpLink) older() *stream {
 func (l *httpLink) exchange(ctx context.Context, c *call) ([]byte, error) {
 	l.mu.Lock()
 	closed := l.closed
+	opened := l.opened
 	l.mu.Unlock()
 	if closed {
 		return nil, &lostError{
@@ -87,6 +90,9 @@ func (l *httpLink) exchange(ctx context.Context, c *call) ([]byte, error) {
 	mine, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.calls, cancel)()
+	if c.foreign && opened != nil {
+		awaitStream(mine, opened)
+	}
 	result, err := l.roundTrip(mine, c)
 	switch {
 	case err == nil:

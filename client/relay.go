@@ -25,6 +25,10 @@ const (
 	appsDeclared  = `"` + appsExtension + `":{"mimeTypes":["text/html;profile=mcp-app"]}`
 )
 
+// ElicitationOnly is the [Questions.Capabilities] of a program that answers elicitations in
+// both modes, but neither sampling nor roots.
+const ElicitationOnly = `{"elicitation":{"form":{},"url":{}},"extensions":{` + appsDeclared + `}}`
+
 // unsetLevel is the log level of a server that has not received one yet.
 const unsetLevel = mcp.LogLevel(255)
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
@@ -120,18 +121,24 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 }
 
 // listen keeps the standing stream of a session up to 2025-11-25 open, on which the
-// server announces changes. refresh is called when some may have been missed.
+// server announces changes and may ask. refresh is called when changes may have been
+// missed. Further calls have no effect.
 func (l *httpLink) listen(refresh func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.endpoint.NoListen || l.closed || l.old != nil || l.version.Modern() {
+	if l.endpoint.NoListen || l.opened != nil || l.closed || l.old != nil || l.version.Modern() {
 		return
 	}
+	l.opened = make(chan struct{})
+	settle := sync.OnceFunc(func() { close(l.opened) })
+	time.AfterFunc(streamWait, settle)
 	l.work.Go(func() {
+		defer settle()
 		lastID := ""
 		failures := 0
 		for first := true; l.quit.Err() == nil; first = false {
 			resp, err := l.get(l.quit, lastID)
+			settle()
 			var status *StatusError
 			switch {
 			case errors.As(err, &status) && status.Status < 500:
@@ -154,6 +161,18 @@ func (l *httpLink) listen(refresh func()) {
 			}
 		}
 	})
+}
+
+// streamWait is how long the first call waits for the standing stream. Some servers drop
+// questions while it is closed; others send its header only with the first message.
+const streamWait = time.Second
+
+// awaitStream waits until the standing stream is open or refused.
+func awaitStream(ctx context.Context, opened <-chan struct{}) {
+	select {
+	case <-opened:
+	case <-ctx.Done():
+	}
 }
 
 // reportNoStream reports why the server refuses the standing stream, unless it has none or

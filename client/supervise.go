@@ -212,6 +212,7 @@ func (s *Source) start() (*session, error) {
 	s.mu.Unlock()
 	ses, err := s.connect(ctx, terms)
 	if err == nil {
+		ses.listenForQuestions()
 		var cat *mcp.Catalog
 		began := time.Now()
 		cat, err = ses.list(ctx)

@@ -79,6 +79,17 @@ func (ses *session) goWork(f func(ctx context.Context)) bool {
 	return true
 }
 
+// listenForQuestions opens the stream on which a server at a URL, up to 2025-11-25, asks
+// questions that do not name their call. Some servers drop a question while it is closed, so
+// it is opened before the first request that a server may ask about.
+func (ses *session) listenForQuestions() {
+	for _, kind := range []string{"elicitation", "sampling", "roots"} {
+		if ses.http != nil && jsonscan.Member(ses.terms.Capabilities, kind) != nil {
+			ses.http.listen(ses.refresh)
+		}
+	}
+}
+
 // listen opens what is needed to receive change notifications.
 func (ses *session) listen() {
 	lists := ses.declares("tools", "listChanged") ||
