@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -120,7 +119,7 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
-	ask := newQuestions(cmd)
+	ask := questionsOf(cmd)
 	if err := a.choose(cmd, ask); err != nil {
 		return err
 	}
@@ -464,22 +463,4 @@ func printWarnings(cmd *cobra.Command, report *check.Report) {
 		}
 	}
 	printFindings(cmd, warnings)
-}
-
-// questions are asked on a terminal.
-type questions struct {
-	in  *bufio.Reader
-	out io.Writer
-}
-
-// newQuestions returns nil if there is no terminal.
-func newQuestions(cmd *cobra.Command) *questions {
-	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) || wantsJSON(cmd) {
-		return nil
-	}
-	return &questions{
-		in:  bufio.NewReader(in),
-		out: cmd.ErrOrStderr(),
-	}
 }

@@ -5,18 +5,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// parameter is a property of a tool's inputSchema.
+// parameter is a property of a tool's inputSchema, or of the form of an elicitation.
 type parameter struct {
 	name     string
 	required bool
 	types    []string // JSON Schema types; empty if the schema has none
 	choices  []string // the members of enum, as typed on the command line
+	// members are the choices as the schema has them, and items describes those of a list; nil
+	// if the schema does not.
+	members []json.RawMessage
+	items   *parameter
 }
 
 // parametersOf returns the properties of an input schema: first the required ones, in the
@@ -45,7 +51,9 @@ func parametersOf(schema []byte) []parameter {
 			return nil
 		}
 		key, _ := name.(string)
-		list = append(list, parameter{key, slices.Contains(object.Required, key), s.types(), s.choices()})
+		p := s.parameter(key)
+		p.required = slices.Contains(object.Required, key)
+		list = append(list, *p)
 	}
 	slices.SortStableFunc(list, func(a, b parameter) int {
 		return rank(object.Required, a.name) - rank(object.Required, b.name)
@@ -69,6 +77,24 @@ type propertySchema struct {
 	Const json.RawMessage   `json:"const"`
 	AnyOf []propertySchema  `json:"anyOf"`
 	OneOf []propertySchema  `json:"oneOf"`
+	Items json.RawMessage   `json:"items"`
+}
+
+// parameter returns a property with this schema.
+func (s *propertySchema) parameter(name string) *parameter {
+	p := &parameter{
+		name:    name,
+		types:   s.types(),
+		members: s.members(),
+	}
+	for _, m := range p.members {
+		p.choices = append(p.choices, typed(m))
+	}
+	var items propertySchema
+	if jsonscan.IsObject(s.Items) && json.Unmarshal(s.Items, &items) == nil {
+		p.items = items.parameter(name)
+	}
+	return p
 }
 
 // UnmarshalJSON leaves the schema empty for true and false, which are schemas without
@@ -97,16 +123,23 @@ func (s *propertySchema) types() (types []string) {
 	return types
 }
 
-// choices returns the values of enum and const, as a user types them.
-func (s *propertySchema) choices() (choices []string) {
-	members := s.Enum
+// members returns the values of enum and const, including those of alternatives that are
+// all constants.
+func (s *propertySchema) members() (members []json.RawMessage) {
+	members = s.Enum
 	if s.Const != nil {
 		members = append(members, s.Const)
 	}
-	for _, m := range members {
-		choices = append(choices, typed(m))
+	if members != nil {
+		return members
 	}
-	return choices
+	for _, branch := range slices.Concat(s.AnyOf, s.OneOf) {
+		if branch.Const == nil {
+			return nil
+		}
+		members = append(members, branch.Const)
+	}
+	return members
 }
 
 // typed returns a JSON value as typed on the command line.
@@ -131,23 +164,16 @@ func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json
 		}
 	}
 	parameters := parametersOf(tool.InputSchema)
-	given := make(map[string][]string)
-	var order []string
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok && len(pairs) == 1 {
-			key, ok = onlyRequired(parameters)
-			value = pair
+	if len(pairs) == 1 && !strings.Contains(pairs[0], "=") {
+		if key, ok := onlyRequired(parameters); ok {
+			pairs = []string{key + "=" + pairs[0]}
 		}
-		if !ok || key == "" {
-			return nil, usage(argumentsHint(tool), "argument %q is not key=value", pair)
-		}
-		if given[key] == nil {
-			order = append(order, key)
-		}
-		given[key] = append(given[key], value)
 	}
-	for _, key := range order {
+	given, bad := valuesByKey(pairs)
+	if bad != "" {
+		return nil, usage(argumentsHint(tool), "argument %q is not key=value", bad)
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
 		value, err := argument(parameters, key, given[key])
 		if err != nil {
 			return nil, usage(argumentsHint(tool), "argument %s: %v", key, err)
@@ -155,6 +181,19 @@ func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json
 		merged[key] = value
 	}
 	return mcp.Marshal(merged)
+}
+
+// valuesByKey returns the values of pairs KEY=VALUE, and the first pair that is none.
+func valuesByKey(pairs []string) (given map[string][]string, bad string) {
+	given = make(map[string][]string)
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, pair
+		}
+		given[key] = append(given[key], value)
+	}
+	return given, ""
 }
 
 // onlyRequired returns the only argument that a tool requires, whose value may be typed
@@ -186,7 +225,7 @@ func argument(parameters []parameter, key string, values []string) (json.RawMess
 	}
 	list := slices.Contains(p.types, "array")
 	if list && (len(values) > 1 || !json.Valid([]byte(values[0])) || values[0][0] != '[') {
-		return listOf(values), nil
+		return p.listOf(values)
 	}
 	if len(values) > 1 {
 		return nil, fmt.Errorf("given %d times", len(values))
@@ -194,13 +233,21 @@ func argument(parameters []parameter, key string, values []string) (json.RawMess
 	return p.value(values[0])
 }
 
-// listOf returns an array of the given values: as JSON if valid, otherwise as strings.
-func listOf(values []string) json.RawMessage {
+// listOf returns an array of the given values, converted to the type of its items.
+func (p *parameter) listOf(values []string) (json.RawMessage, error) {
+	items := p.items
+	if items == nil {
+		items = &parameter{}
+	}
 	members := make([][]byte, 0, len(values))
 	for _, v := range values {
-		members = append(members, untyped(v))
+		member, err := items.value(v)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, member)
 	}
-	return slices.Concat([]byte{'['}, bytes.Join(members, []byte{','}), []byte{']'})
+	return slices.Concat([]byte{'['}, bytes.Join(members, []byte{','}), []byte{']'}), nil
 }
 
 // untyped converts a value without a declared type: to JSON if valid, otherwise to a
@@ -224,6 +271,9 @@ func quoted(value string) json.RawMessage {
 // number keeps its digits.
 func (p *parameter) value(typed string) (json.RawMessage, error) {
 	if len(p.types) == 0 {
+		if i := slices.Index(p.choices, typed); i >= 0 {
+			return p.members[i], nil
+		}
 		return untyped(typed), nil
 	}
 	for _, t := range p.types {
@@ -262,21 +312,22 @@ func fits(schemaType, text string) bool {
 	return false
 }
 
-// jsonObject returns the object in --json-args, or in stdin if that is "-".
-func jsonObject(flag string, stdin io.Reader) (json.RawMessage, error) {
-	text := []byte(flag)
-	switch flag {
+// jsonObject returns the object in the value of a flag such as --json-args, or in stdin if
+// that is "-".
+func jsonObject(flag, value string, stdin io.Reader) (json.RawMessage, error) {
+	text := []byte(value)
+	switch value {
 	case "":
 		return nil, nil
 	case "-":
 		var err error
 		if text, err = io.ReadAll(stdin); err != nil {
-			return nil, badInput("", "--json-args: read stdin: %v", err)
+			return nil, badInput("", "%s: read stdin: %v", flag, err)
 		}
 	}
 	text = bytes.TrimSpace(text)
 	if !json.Valid(text) || text[0] != '{' {
-		return nil, usage(`for example --json-args '{"code":404}'`, "--json-args: not a JSON object")
+		return nil, usage(fmt.Sprintf(`for example %s '{"code":404}'`, flag), "%s: not a JSON object", flag)
 	}
 	return text, nil
 }

@@ -21,6 +21,8 @@ func TestToolArguments(t *testing.T) {
 			"b": {"type": "boolean"},
 			"o": {"type": "object"},
 			"a": {"type": "array", "items": {"type": "string"}},
+			"ints": {"type": "array", "items": {"type": "integer"}},
+			"titled": {"type": "array", "items": {"anyOf": [{"const": "1", "title": "one"}, {"const": "2"}]}},
 			"maybe": {"type": ["string", "null"]},
 			"either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
 			"pick": {"type": "integer", "enum": [1, 2]},
@@ -53,6 +55,10 @@ func TestToolArguments(t *testing.T) {
 		{"a list as JSON", `a=["x","y"]`, "", `{"a":["x","y"]}`},
 		{"a list by repetition", "a=x a=y", "", `{"a":["x","y"]}`},
 		{"a list of one", "a=x", "", `{"a":["x"]}`},
+		{"items have the type of the list", "a=1 a=true", "", `{"a":["1","true"]}`},
+		{"a list of integers", "ints=1 ints=2", "", `{"ints":[1,2]}`},
+		{"an item of another type", "ints=1 ints=two", "", `argument ints: "two" is not of type integer`},
+		{"items that are constants", "titled=2", "", `{"titled":["2"]}`},
 		{"what is no list cannot repeat", "s=x s=y", "", `argument s: given 2 times`},
 		{"null where it is allowed", "maybe=null", "", `{"maybe":null}`},
 		{"a string where null is, too", "maybe=nil", "", `{"maybe":"nil"}`},
@@ -119,7 +125,7 @@ func TestJSONObject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := jsonObject(tt.flag, strings.NewReader(tt.stdin))
+			got, err := jsonObject("--json-args", tt.flag, strings.NewReader(tt.stdin))
 			if err != nil {
 				got = json.RawMessage("error")
 			}

@@ -28,17 +28,23 @@ requires exactly one argument, its KEY can be omitted.
 
 If the tool reports an error, its text goes to stderr and the exit code is 1.
 
+` + answersHelp + `
+
 ` + sourceHelp,
 		Example: `  slipway call examples/http-reference get_status code=404
   slipway call examples/http-reference compare_methods a=PUT b=PATCH
   echo '{"name":"ETag"}' | slipway call examples/http-reference find_header \
-      --json-args -`,
+      --json-args -
+  slipway call https://example.com/mcp wipe_cache --answer confirm=true`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			object, err := jsonObject(jsonArgs, cmd.InOrStdin())
+			if answers, _ := cmd.Flags().GetString("json-answers"); answers == "-" && jsonArgs == "-" {
+				return usage("write one of them as an object", "call: --json-args and --json-answers both read stdin")
+			}
+			object, err := jsonObject("--json-args", jsonArgs, cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			return withSource(cmd, args[0], func(c *openSource) error {
+			return withAnswers(cmd, args[0], func(c *openSource) error {
 				result, err := c.call(cmd, args[1], args[2:], object)
 				if err != nil {
 					return err
@@ -52,6 +58,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 	loginFlag(cmd)
 	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as a JSON `object`; - reads it from stdin")
 	cmd.Flags().Bool("progress", false, "print the progress and the log lines of the call to stderr")
+	answerFlags(cmd)
 	jsonFlag(cmd, "the whole result")
 	return cmd
 }
@@ -110,9 +117,11 @@ func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, objec
 		return nil, err
 	}
 	defer waitFor(cmd, name).finish()
-	result, err := c.source.CallTool(callContext(cmd), &mcp.CallToolParams{
-		Name:      tool.Name,
-		Arguments: arguments,
+	result, err := withVisits(c, name, func() (*mcp.CallToolResult, error) {
+		return c.source.CallTool(callContext(cmd), &mcp.CallToolParams{
+			Name:      tool.Name,
+			Arguments: arguments,
+		})
 	})
 	if err != nil && namesArguments(err.Error(), name) {
 		return nil, &failure{

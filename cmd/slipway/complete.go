@@ -21,7 +21,7 @@ chosen for other arguments. Prints one suggestion per line.
 ` + sourceHelp,
 		Example: `  slipway complete examples/http-reference explain_status code=4`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withSource(cmd, args[0], func(c *openSource) error {
+			return withSourceOptions(cmd, args[0], new(answering).connect, func(c *openSource) error {
 				result, err := c.complete(cmd, args[1], args[2:])
 				if err != nil {
 					return err

@@ -122,9 +122,9 @@ type loginOffers struct {
 // make logs in if the user wants that.
 func (o *loginOffers) make(need *identity.LoginRequiredError) (done bool, err error) {
 	cmd := o.cmd
-	ask := newQuestions(cmd)
+	ask := questionsOf(cmd)
 	if ask != nil && o.lines == nil {
-		o.lines = readLines(ask.in)
+		o.lines = func(ctx context.Context) (string, error) { return ask.line(ctx, "") }
 	}
 	if auto, _ := cmd.Flags().GetBool("login"); !auto {
 		if ask == nil || !need.Advertised {

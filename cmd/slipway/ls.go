@@ -42,6 +42,7 @@ them, or only the given kinds.
 				o.Name = name
 				o.Title = title
 				o.ListOnly = true
+				new(answering).connect(o)
 				observe := o.Live.Source.Observe
 				o.Live.Source.Observe = func(e client.Event) {
 					if observe(e); e.What == client.EventUnstarted {

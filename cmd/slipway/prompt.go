@@ -17,6 +17,8 @@ func newPrompt() *cobra.Command {
 		Long: `Get a prompt with its arguments filled in, and print its messages with their
 roles.
 
+` + answersHelp + `
+
 ` + sourceHelp,
 		Example: `  slipway prompt examples/http-reference explain_status code=404`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -24,7 +26,7 @@ roles.
 			if err != nil {
 				return err
 			}
-			return withSource(cmd, args[0], func(c *openSource) error {
+			return withAnswers(cmd, args[0], func(c *openSource) error {
 				result, err := c.fill(cmd, args[1], arguments)
 				if err != nil {
 					return err
@@ -36,6 +38,7 @@ roles.
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	loginFlag(cmd)
+	answerFlags(cmd)
 	jsonFlag(cmd, "the whole result")
 	return cmd
 }
@@ -57,9 +60,11 @@ func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]
 			prompt.Name, promptSignature(prompt.Arguments))
 	}
 	defer waitFor(cmd, name).finish()
-	result, err := c.source.GetPrompt(cmd.Context(), &mcp.GetPromptParams{
-		Name:      prompt.Name,
-		Arguments: arguments,
+	result, err := withVisits(c, name, func() (*mcp.GetPromptResult, error) {
+		return c.source.GetPrompt(cmd.Context(), &mcp.GetPromptParams{
+			Name:      prompt.Name,
+			Arguments: arguments,
+		})
 	})
 	if err != nil {
 		return nil, answered(name, err)

@@ -18,11 +18,13 @@ func newRead() *cobra.Command {
 		Long: `Read a resource and print its contents: text unchanged, binary data as bytes.
 Binary data is not printed to a terminal.
 
+` + answersHelp + `
+
 ` + sourceHelp,
 		Example: `  slipway read examples/http-reference http://status/404
   slipway read examples/http-reference http://status/404 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withSource(cmd, args[0], func(c *openSource) error {
+			return withAnswers(cmd, args[0], func(c *openSource) error {
 				result, err := c.read(cmd, args[1])
 				if err != nil {
 					return err
@@ -34,6 +36,7 @@ Binary data is not printed to a terminal.
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	loginFlag(cmd)
+	answerFlags(cmd)
 	jsonFlag(cmd, "the whole result, with binary data in base64,")
 	return cmd
 }
@@ -42,7 +45,9 @@ Binary data is not printed to a terminal.
 // command that lists them.
 func (c *openSource) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, error) {
 	defer waitFor(cmd, uri).finish()
-	result, err := c.source.ReadResource(cmd.Context(), &mcp.ReadResourceParams{URI: uri})
+	result, err := withVisits(c, uri, func() (*mcp.ReadResourceResult, error) {
+		return c.source.ReadResource(cmd.Context(), &mcp.ReadResourceParams{URI: uri})
+	})
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeResourceNotFound {
 		return nil, no(c.elsewhere(uri, e.Message), "%s: %s", uri, e.Message)

@@ -78,7 +78,7 @@ func (r *removing) run(cmd *cobra.Command, name string) error {
 		}
 	}
 	if !r.dryRun {
-		if ask := newQuestions(cmd); ask != nil && !r.yes {
+		if ask := questionsOf(cmd); ask != nil && !r.yes {
 			fmt.Fprint(ask.out, "Write these files? [y/N] ")
 			if !saysYes(ask.in) {
 				return denied("", "nothing was written")

@@ -32,13 +32,14 @@ var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectation
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"asking":   askingMain,
-		"browser":  browserMain,
-		"hostile":  hostileMain,
-		"leaky":    leakyMain,
-		"sharing":  sharingMain,
-		"slipway":  main,
-		"upstream": upstreamMain,
+		"asking":     askingMain,
+		"browser":    browserMain,
+		"hostile":    hostileMain,
+		"leaky":      leakyMain,
+		"restaurant": restaurantMain,
+		"sharing":    sharingMain,
+		"slipway":    main,
+		"upstream":   upstreamMain,
 	})
 }
 

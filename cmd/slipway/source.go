@@ -30,6 +30,8 @@ type openSource struct {
 	arg    string
 	source mcp.Source
 	cat    *mcp.Catalog
+	// answers answers the questions of the server, or is nil.
+	answers *answering
 }
 
 // acceptCommand makes a command accept another command after --, which becomes its
@@ -235,10 +237,7 @@ func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do f
 	}
 	logTime(log, "opened", began, "source", open.Argument(arg).PublicName())
 	src = lock.over([]string{arg}, []mcp.Source{src})[0]
-	if strings.HasPrefix(arg, "exec:") {
-		arg = open.Argument(arg).Name()
-	}
-	arg = open.Argument(arg).Redacted()
+	arg = shownSource(arg)
 	defer closeSource(src)
 	cat, err := src.Catalog(ctx)
 	if err != nil {
@@ -255,6 +254,14 @@ func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do f
 		source: src,
 		cat:    cat,
 	})
+}
+
+// shownSource returns the name of a source in messages, without secrets.
+func shownSource(arg string) string {
+	if strings.HasPrefix(arg, "exec:") {
+		arg = open.Argument(arg).Name()
+	}
+	return open.Argument(arg).Redacted()
 }
 
 // closeSource closes a source if it can be closed.

@@ -126,18 +126,21 @@ func upstreamMain() {
 		os.Exit(2)
 	}
 	in, out := io.Pipe()
-	go func() {
-		lines := bufio.NewReader(os.Stdin)
-		for {
-			line, err := lines.ReadBytes('\n')
-			if err != nil {
-				_ = out.CloseWithError(err)
-				return
-			}
-			_, _ = out.Write(pinned(line, version))
-		}
-	}()
+	go pinLines(out, version)
 	_ = mcpserver.New(newUpstreamSource(os.Args[1]), nil).ServeStdio(context.Background(), in, os.Stdout, nil)
+}
+
+// pinLines passes the lines of stdin on as pinned does.
+func pinLines(out *io.PipeWriter, version mcp.Version) {
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			_ = out.CloseWithError(err)
+			return
+		}
+		_, _ = out.Write(pinned(line, version))
+	}
 }
 
 // pinned rewrites a client's message for a server of one version, which does not know the
