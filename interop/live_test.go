@@ -189,7 +189,7 @@ func hosted(t *testing.T, h http.Handler) string {
 }
 
 // TestLiveForeignBothSides: questions and progress pass from a go-sdk server through
-// slipway to a go-sdk client, whatever versions the two use.
+// slipway to a go-sdk client, whatever versions the two use, and slipway call answers them.
 func TestLiveForeignBothSides(t *testing.T) {
 	sdk := func(*http.Request) *mcp.Server { return goSDKServer() }
 	servers := map[string]behind{
@@ -198,6 +198,9 @@ func TestLiveForeignBothSides(t *testing.T) {
 		"sse":      atURL(hosted(t, mcp.NewSSEHandler(sdk, nil))),
 	}
 	for name, b := range servers {
+		if got := mustRun(t, b.args("call", "ask", "--answer", "name=Ann")...); got != "accept Ann\n" {
+			t.Errorf("%s: slipway call is answered with %q", name, got)
+		}
 		to := serve(t, append(b.before, b.after...)...)
 		for _, version := range []string{v0618, v1125, v0728} {
 			t.Run(name+"/"+version, func(t *testing.T) {
@@ -292,6 +295,10 @@ func TestLiveEverything(t *testing.T) {
 			}
 			if got := mustRun(t, b.args("prompt", "args-prompt", "city=Oslo")...); !strings.Contains(got, "Oslo") {
 				t.Errorf("args-prompt = %q", got)
+			}
+			got := mustRun(t, b.args("call", "trigger-elicitation-request", "--answer", "name=Ann", "--answer", "age=42")...)
+			if !strings.Contains(got, "Ann") || !strings.Contains(got, "42") {
+				t.Errorf("trigger-elicitation-request = %q", got)
 			}
 			if got := mustRun(t, b.args("ls", "--json")...); !strings.Contains(got, `"outputSchema"`) ||
 				!strings.Contains(got, `"annotations"`) {
