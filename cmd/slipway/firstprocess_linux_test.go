@@ -58,10 +58,22 @@ func TestFirstProcessOfAContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := http.Get(url + "/readyz"); err != nil || answer.StatusCode != http.StatusOK {
-		t.Errorf("/readyz: %v, %v", answer, err)
-	}
 	late := time.After(patience)
+	for {
+		answer, err := http.Get(url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			break // it is 503 while the command starts
+		}
+		select {
+		case <-late:
+			t.Fatalf("/readyz: %s", answer.Status)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 	for {
 		left := strings.Join(childrenOf(t, s.cmd.Process.Pid), ", ")
 		if !strings.Contains(left, " Z") && strings.Count(left, ",") == 0 && left != "" {
