@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -444,6 +445,24 @@ func TestMembership(t *testing.T) {
 	eventually(t, "the replica to be gone", func() bool { return peer.Context().Err() != nil })
 	if !errors.Is(context.Cause(peer.Context()), cluster.ErrGone) {
 		t.Errorf("cause %v", context.Cause(peer.Context()))
+	}
+}
+
+// TestFormatRefused ensures that a replica does not join replicas of another format, also those that do not
+// name one, and leaves no record there.
+func TestFormatRefused(t *testing.T) {
+	for _, member := range []string{`{"id":"old@1"}`, fmt.Sprintf(`{"id":"new@1","format":%d}`, cluster.Format+1), `[`} {
+		e := cluster.NewMemory()
+		if _, err := e.Create(t.Context(), "member/other", []byte(member), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		_, err := cluster.Join(t.Context(), e, nil)
+		if err == nil || errors.Is(err, cluster.ErrFormat) == (member == "[") {
+			t.Errorf("with %s: %v", member, err)
+		}
+		if records, err := e.List(t.Context(), "member"); err != nil || len(records) != 1 {
+			t.Errorf("with %s: %d records, %v", member, len(records), err)
+		}
 	}
 }
 

@@ -54,7 +54,14 @@ type Member struct {
 	Departed bool `json:"departed,omitempty"`
 	// Adopts means that it hands its sessions over, and continues those of others.
 	Adopts bool `json:"adopts,omitempty"`
+	// Format is [Format] of its program; 0 if it is older than formats.
+	Format int `json:"format"`
 }
+
+// Format is the version of what replicas write to the engine and say to each other. Programs with the
+// same format serve in one cluster. It grows with each change that the program before does not
+// understand, and only such a change.
+const Format = 1
 
 // The records of a cluster. Members are in one group; the key has a group of its own.
 const (
@@ -68,6 +75,9 @@ const (
 
 // ErrGone is the cause with which the context of a [Peer] ends.
 var ErrGone = errors.New("the replica has stopped or does not report any more")
+
+// ErrFormat is the error of [Join] in a cluster of replicas of another [Format].
+var ErrFormat = errors.New("another cluster format")
 
 // Replica is this process as a member of a cluster. It is safe for concurrent use.
 type Replica struct {
@@ -168,6 +178,7 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		Addr:        r.addr,
 		Certificate: r.identity.fingerprint,
 		Started:     time.Now().UTC().Truncate(time.Second),
+		Format:      Format,
 	}
 	r.listener = r.identity.listen(ln, r.knows)
 	if err := r.begin(ctx); err != nil {
@@ -183,7 +194,10 @@ func (r *Replica) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = r.report(ctx)
+	err = r.compatible(ctx)
+	if err == nil {
+		err = r.report(ctx)
+	}
 	if err == nil && len(r.Keys()) == 0 { // another replica has created them meanwhile
 		err = r.syncKeys(ctx)
 	}
@@ -209,6 +223,24 @@ func (r *Replica) Addr() string { return r.addr }
 // Listener returns the listener for requests of other replicas. It accepts only members of
 // the cluster. The caller serves HTTP/1.1 on it; Leave closes it.
 func (r *Replica) Listener() net.Listener { return r.listener }
+
+// compatible returns an error if a replica of another format is in the cluster.
+func (r *Replica) compatible(ctx context.Context) error {
+	records, err := r.engine.List(ctx, memberGroup)
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		var m Member
+		if len(record.Value) > maxRecord || json.Unmarshal(record.Value, &m) != nil {
+			return fmt.Errorf("the record %s is not of a replica", record.Key)
+		}
+		if m.Format != Format && !m.Departed {
+			return fmt.Errorf("%w: replica %s has %d, this program %d", ErrFormat, m.ID, m.Format, Format)
+		}
+	}
+	return nil
+}
 
 // Members returns this replica and the others that are alive, ordered by id.
 func (r *Replica) Members() []Member {

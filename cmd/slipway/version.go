@@ -6,12 +6,14 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -117,6 +119,7 @@ func (b *build) addContents() {
 	b.Formats = map[string][]string{
 		"apps":        {apps.ProtocolVersion},
 		"bundles":     mcpb.Versions(),
+		"cluster":     {strconv.Itoa(cluster.Format)},
 		"definitions": {stax.SpecVersion},
 		"server.json": {path.Base(path.Dir(registry.SchemaURL))},
 	}
