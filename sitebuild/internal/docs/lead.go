@@ -32,6 +32,17 @@ func (l *lead) text() string {
 	return ""
 }
 
+// wants reports whether a block of a kind can still change the result.
+func (l *lead) wants(kind ast.NodeKind) bool {
+	switch {
+	case l.paragraph != "":
+		return false
+	case kind == ast.KindTextBlock: // in a list
+		return l.nested == "" || l.open
+	}
+	return kind == ast.KindParagraph
+}
+
 // add offers a paragraph with its text on one line. outside is the text outside of its links.
 func (l *lead) add(p ast.Node, text, outside string) {
 	own := len(words(outside))
@@ -72,6 +83,10 @@ func (l *lead) add(p ast.Node, text, outside string) {
 // a template statement, and notes which.
 func (l *lead) marks(p ast.Node, text string) bool {
 	if p.Parent().Kind() != ast.KindDocument {
+		if l.open && (strings.HasSuffix(text, ":::") || strings.HasSuffix(text, "///")) {
+			l.open = false // after a list without an empty line, the mark belongs to its last item
+			return true
+		}
 		return isDecoration(text)
 	}
 	for _, fence := range []string{":::", "///"} {
@@ -151,7 +166,7 @@ func ends(text string) bool {
 
 // announcing are last words that mean nothing without what follows them.
 var announcing = []string{
-	"following", "follows", "like", "as", "these", "this", "those", "are", "is", "with", "to", "using", "of", "and", "or",
+	"following", "follows", "like", "as", "these", "those", "are", "is", "with", "to", "using", "of", "and", "or",
 	"include", "includes", "including", "are:", "by", "for", "from", "in", "at", "the", "a", "example", "e.g", "i.e",
 }
 

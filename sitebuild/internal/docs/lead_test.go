@@ -43,6 +43,11 @@ func TestDescriptions(t *testing.T) {
 		{"admonition in colons", "# Limits\n\n:::tip Read this\n\nIt is short and useful.\n\n:::\n\n" +
 			"Every call has a limit.\n",
 			"Limits", "Every call has a limit."},
+		{"admonition with a list", "# Start\n\n:::tip Before\n\n- Know the shell.\n- Install the runtime first.\n:::\n\n" +
+			"This page sets up a project.\n\n:::tip\n\nDo it now.\n\n:::\n\nThis command installs it.\n",
+			"Start", "This page sets up a project."},
+		{"an example", "# First steps\n\nThe simplest file could look like this:\n\n```\nrun()\n```\n\nCopy it to a file.\n",
+			"First steps", "The simplest file could look like this."},
 		{"only an admonition", "# Limits\n\n:::note\n\nCalls are counted for each key.\n\n:::\n",
 			"Limits", "Calls are counted for each key."},
 		{"import without MDX", "# Architecture\n\nimport Video from 'video-embed';\n\nThe parts and their tasks.\n",

@@ -229,7 +229,7 @@ func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
 			untabled(&w.buf)
 		}
-		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock && w.out.lead.nested == "" {
+		if w.out.lead.wants(n.Kind()) {
 			text := strings.Join(strings.Fields(w.buf.String()), " ")
 			w.out.lead.add(n, text, outside)
 		}
