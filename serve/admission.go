@@ -44,7 +44,7 @@ func newAdmission(o *Options) *admission {
 	d := &admission{
 		limiter: newLimiter(o.Limits),
 		log:     o.Logger,
-		callers: o.Policy != nil,
+		callers: o.Policy != nil || o.TLS.ClientCA != "",
 		path:    EndpointPath,
 	}
 	if d.limiter == nil && o.Control != nil {
@@ -153,7 +153,12 @@ func (d *admission) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, r
 func (d *admission) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	current := d.policy.Load()
 	if current.auth == nil {
-		return nil, d.charge(c, addressKey(c.remote))
+		p := certificateHolder(r.TLS)
+		if p == nil {
+			return nil, d.charge(c, addressKey(c.remote))
+		}
+		c.principal.Store(p)
+		return p, d.charge(c, clientKey{principal: p.Name})
 	}
 	token, refused := bearer(r)
 	if refused != nil {

@@ -74,7 +74,7 @@ func (c *Control) Apply(ctx context.Context, opts *Options) error {
 
 // prepare checks the options for a server, and returns a function that applies them.
 func (r *running) prepare(ctx context.Context, o Options) (apply func(), err error) {
-	if r.exposed && o.Auth == nil && !o.RemoteWithoutAuth {
+	if r.exposed && !o.authenticates() && !o.RemoteWithoutAuth {
 		return nil, fmt.Errorf("apply the options: %w", ErrExposed)
 	}
 	if err := o.checkToolScopes(ctx, r.source); err != nil {

@@ -17,7 +17,7 @@ var ErrExposed = errors.New("refused: other machines could reach it without auth
 // checked is the one listened on.
 func listen(ctx context.Context, o Options) (net.Listener, error) {
 	addr := o.Addr
-	if !o.RemoteWithoutAuth && o.Auth == nil {
+	if !o.RemoteWithoutAuth && !o.authenticates() {
 		ip, err := loopback(ctx, addr)
 		if err != nil {
 			return nil, fmt.Errorf("listen on %s: %w", addr, err)

@@ -22,7 +22,7 @@ import (
 // flight finish, or are cancelled after opts.DrainTimeout. Draining is not an error,
 // whether or not everything finished in time.
 //
-// A non-loopback address without opts.Auth or opts.RemoteWithoutAuth is refused with
+// A non-loopback address without opts.Auth, opts.TLS.ClientCA or opts.RemoteWithoutAuth is refused with
 // [ErrExposed]. src is not closed.
 func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()

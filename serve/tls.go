@@ -2,9 +2,13 @@ package serve
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // TLSFiles are the PEM files of a certificate. When they change, they are read again
@@ -13,12 +17,64 @@ import (
 type TLSFiles struct {
 	// Cert is the certificate with its chain, Key the private key.
 	Cert, Key string
+	// ClientCA, if not empty, has the authorities that issue the certificates of clients: each
+	// connection needs one. Without Auth, the certificate is the caller, whose name is its first
+	// URI, DNS name or email address, or else its subject, after "cert#".
+	ClientCA string
 }
 
 // Check returns an error if the files cannot be read or do not match.
 func (f TLSFiles) Check() error {
 	_, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err == nil {
+		_, err = f.authorities()
+	}
 	return err
+}
+
+// authorities returns those of ClientCA, or nil without it.
+func (f TLSFiles) authorities() (*x509.CertPool, error) {
+	if f.ClientCA == "" {
+		return nil, nil
+	}
+	text, err := fsutil.ReadText(f.ClientCA, maxDocument)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", f.ClientCA, fsutil.Reason(err))
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: no PEM certificate", f.ClientCA)
+	}
+	return pool, nil
+}
+
+// authenticates reports whether callers are identified.
+func (o *Options) authenticates() bool { return o.Auth != nil || o.TLS.ClientCA != "" }
+
+// certificateHolder returns the caller whose certificate a connection has verified, or nil.
+func certificateHolder(state *tls.ConnectionState) *mcp.Principal {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return nil
+	}
+	cert := state.VerifiedChains[0][0]
+	name := cert.Subject.String()
+	switch {
+	case len(cert.URIs) > 0:
+		name = cert.URIs[0].String()
+	case len(cert.DNSNames) > 0:
+		name = cert.DNSNames[0]
+	case len(cert.EmailAddresses) > 0:
+		name = cert.EmailAddresses[0]
+	}
+	if name == "" || len(name) >= maxName {
+		return nil
+	}
+	return &mcp.Principal{
+		Name:    "cert#" + name,
+		Issuer:  "cert",
+		Subject: name,
+		Expires: cert.NotAfter,
+	}
 }
 
 // certificate is a certificate that is reloaded when its files change.
@@ -32,6 +88,8 @@ type watchedPair struct {
 	files TLSFiles
 	watch *fileWatch
 	pair  atomic.Pointer[tls.Certificate]
+	// clients are the authorities of clients, or nil.
+	clients atomic.Pointer[x509.CertPool]
 }
 
 // open returns a certificate from the files.
@@ -48,11 +106,28 @@ func (f TLSFiles) open(log *slog.Logger) (*certificate, error) {
 // config returns a TLS configuration for a server with that certificate. It supports
 // HTTP/2 and HTTP/1.1.
 func (c *certificate) config() *tls.Config {
-	return &tls.Config{
+	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: c.get,
 	}
+	if c.current.Load().files.ClientCA == "" {
+		return config
+	}
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	config.ClientCAs = x509.NewCertPool() // accepts none, if GetConfigForClient did not apply
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if _, err := c.get(hello); err != nil {
+			return nil, err
+		}
+		own := config.Clone()
+		own.GetConfigForClient = nil
+		if pool := c.current.Load().clients.Load(); pool != nil {
+			own.ClientCAs = pool
+		}
+		return own, nil
+	}
+	return config
 }
 
 // prepare reads the certificate of other files, and returns a function that uses it from
@@ -60,7 +135,7 @@ func (c *certificate) config() *tls.Config {
 func (c *certificate) prepare(files TLSFiles) (use func(), err error) {
 	w := &watchedPair{
 		files: files,
-		watch: newFileWatch(files.Cert, files.Key),
+		watch: newFileWatch(files.all()...),
 	}
 	if err := w.load(); err != nil {
 		return nil, err
@@ -74,8 +149,21 @@ func (w *watchedPair) load() error {
 	if err != nil {
 		return fmt.Errorf("certificate: %w", err)
 	}
+	clients, err := w.files.authorities()
+	if err != nil {
+		return fmt.Errorf("authorities of clients: %w", err)
+	}
 	w.pair.Store(&pair)
+	w.clients.Store(clients)
 	return nil
+}
+
+// all returns the files.
+func (f TLSFiles) all() []string {
+	if f.ClientCA == "" {
+		return []string{f.Cert, f.Key}
+	}
+	return []string{f.Cert, f.Key, f.ClientCA}
 }
 
 // get returns the certificate for a handshake. It looks for changed files at most once in

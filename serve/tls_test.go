@@ -170,3 +170,117 @@ func TestHTTP2(t *testing.T) {
 		}
 	})
 }
+
+// authority issues certificates.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{t: t, key: key}
+	a.cert = &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	a.cert.Raw = a.sign(a.cert, key).Certificate[0]
+	return a
+}
+
+// sign returns a certificate, which has a key.
+func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) tls.Certificate {
+	a.t.Helper()
+	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
+}
+
+// issue returns a certificate of a client until a time.
+func (a *authority) issue(name string, until time.Time) tls.Certificate {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return a.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Unix(0, 0), NotAfter: until,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, key)
+}
+
+func (a *authority) pem() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
+}
+
+// TestClientCertificates: a client needs a certificate of an authority, and is its holder for
+// handlers and policies. Authorities can be replaced.
+func TestClientCertificates(t *testing.T) {
+	dir := t.TempDir()
+	files := serve.TLSFiles{
+		Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), ClientCA: filepath.Join(dir, "ca.pem"),
+	}
+	writeCertificate(t, files, 1)
+	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
+	replace(t, files.ClientCA, ours.pem())
+	later := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	ann, bob := ours.issue("ann", later), ours.issue("bob", later)
+	expired, stranger := ours.issue("old", time.Unix(1, 0)), others.issue("eve", later)
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		o := &serve.Options{TLS: files}
+		o.Policy = policyOf(t, `permit (principal == User::"cert#CN=ann", action, resource);`, nil)
+		go func() { done <- serve.Serve(ctx, m, tools{}, o) }()
+		call := func(certs ...tls.Certificate) string {
+			client := &http.Client{Transport: &http.Transport{
+				DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					raw, err := m.dial(ctx)
+					if err != nil {
+						return nil, err
+					}
+					return tls.Client(raw, &tls.Config{InsecureSkipVerify: true, Certificates: certs, Time: time.Now}), nil
+				},
+				DisableKeepAlives: true,
+			}}
+			defer client.CloseIdleConnections()
+			resp, err := client.Post("https://localhost/mcp", "application/json", strings.NewReader(toolCall("look")))
+			if err != nil {
+				return "no connection"
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return "no connection"
+			}
+			return string(text)
+		}
+		check := func(name, want string, certs ...tls.Certificate) {
+			t.Helper()
+			if got := call(certs...); !strings.Contains(got, want) {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+		check("ann", "look by cert#CN=ann", ann)
+		check("bob", "denied by policy", bob)
+		check("without a certificate", "no connection")
+		check("expired", "no connection", expired)
+		check("of another authority", "no connection", stranger)
+		replace(t, files.ClientCA, others.pem())
+		time.Sleep(time.Second)
+		check("of a replaced authority", "no connection", ann)
+		check("of the new authority", "denied by policy", stranger)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

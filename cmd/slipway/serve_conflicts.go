@@ -22,6 +22,10 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		}
 	}
 	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || len(f.issuers) > 0 || f.signIn.issuer != ""
+	add(f.TLS.ClientCA != "" && f.TLS.Cert == "", "tls-client-ca", "add --tls-cert and --tls-key",
+		"--tls-client-ca requires --tls-cert")
+	add(f.TLS.ClientCA != "" && f.cluster.urls != "", "tls-client-ca", "omit one of them, and use tokens",
+		"--tls-client-ca does not work with --cluster")
 	add((f.TLS.Cert == "") != (f.TLS.Key == ""), "tls-cert", "set both", "--tls-cert and --tls-key require each other")
 	add(f.fallback.source != "" && f.prefix != "", "prefix", "omit one of them",
 		"--prefix is for several sources, and --fallback for one site")
@@ -59,7 +63,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		all = append(all, conflict{"require-scope", "add --auth-token-file or --auth-issuer, or set " + envPrefix + "TOKEN",
 			"scopes or keys are set, but no tokens are accepted", true})
 	}
-	if !tokens && !f.RemoteWithoutAuth && !f.stdio && f.isRemote() {
+	if !tokens && f.TLS.ClientCA == "" && !f.RemoteWithoutAuth && !f.stdio && f.isRemote() {
 		all = append(all, conflict{"addr", "export " + envPrefix + "TOKEN=VALUE",
 			"other machines can reach the address, and neither --auth-token-file nor " + envPrefix +
 				"TOKEN requires tokens", true})

@@ -271,6 +271,14 @@ func (f *serveFlags) endpointSettings() []setting {
 			usage:   "PEM `file` with the certificate's private key",
 			resolve: settings.ResolvePath,
 		},
+		{
+			key:     "tls.clientCA",
+			flag:    "tls-client-ca",
+			field:   &f.TLS.ClientCA,
+			usage:   "PEM `file` with the authorities whose certificates clients need to connect; reloaded when it changes",
+			resolve: settings.ResolvePath,
+			restart: true,
+		},
 	}
 }
 
