@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ func TestReferenceOfServe(t *testing.T) {
 	for page, want := range map[string]string{
 		"../../docs/reference/serve.md":            table.Reference() + "\n",
 		"../../docs/reference/slipway.schema.json": string(schema) + "\n",
+		chartSchema: valuesSchema(t, schema),
 	} {
 		if *update {
 			if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
@@ -40,6 +42,38 @@ func TestReferenceOfServe(t *testing.T) {
 			t.Errorf("%s is not up to date; run this test with -update:\n%s", page, diff)
 		}
 	}
+}
+
+// chartSchema is the schema of the values of the Helm chart.
+const chartSchema = "../../examples/deploy/helm/slipway/values.schema.json"
+
+// valuesSchema returns chartSchema with the schema of slipway.yaml, which the values contain.
+func valuesSchema(t *testing.T, schema []byte) string {
+	t.Helper()
+	var values struct {
+		Schema      string                     `json:"$schema"`
+		Title       string                     `json:"title"`
+		Type        string                     `json:"type"`
+		Properties  json.RawMessage            `json:"properties"`
+		Additional  bool                       `json:"additionalProperties"`
+		Definitions map[string]json.RawMessage `json:"definitions"`
+	}
+	text, err := os.ReadFile(chartSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	values.Definitions["slipway.yaml"] = schema
+	var written bytes.Buffer
+	encoder := json.NewEncoder(&written)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(values); err != nil {
+		t.Fatal(err)
+	}
+	return written.String()
 }
 
 // TestEverySettingHasOnePlace verifies that each flag of serve is in the file, except for

@@ -1,8 +1,6 @@
 package helm_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -23,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the expected manifests, and the schema of values")
+var update = flag.Bool("update", false, "write the expected manifests")
 
 const (
 	repository = "../.."
@@ -185,31 +183,6 @@ func golden(t *testing.T, path, got string) {
 	if diff := cmp.Diff(string(read(t, path)), got); diff != "" {
 		t.Errorf("%s is not what the chart renders (-file +chart):\n%s\nhint: scripts/helm -update writes it", path, diff)
 	}
-}
-
-// TestValuesSchema ensures that the schema of values contains the current schema of slipway.yaml.
-func TestValuesSchema(t *testing.T) {
-	const path = chartDir + "/values.schema.json"
-	var schema struct {
-		Schema      string                     `json:"$schema"`
-		Title       string                     `json:"title"`
-		Type        string                     `json:"type"`
-		Properties  json.RawMessage            `json:"properties"`
-		Additional  bool                       `json:"additionalProperties"`
-		Definitions map[string]json.RawMessage `json:"definitions"`
-	}
-	if err := json.Unmarshal(read(t, path), &schema); err != nil {
-		t.Fatal(err)
-	}
-	schema.Definitions["slipway.yaml"] = read(t, repository+"/docs/reference/slipway.schema.json")
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(schema); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, path, text.String())
 }
 
 // TestEveryValue ensures that each value in values.yaml has an effect: one of the cases sets it, and
