@@ -299,7 +299,11 @@ func (d *admission) wire(c *caller, why *refusal) *mcp.Error {
 	switch why.status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		code = mcp.CodeToolBusy
-		header.Set("Retry-After", strconv.Itoa(max(1, why.after)))
+		after := max(1, why.after)
+		header.Set("Retry-After", strconv.Itoa(after))
+		if why.burst > 0 {
+			describeLimit(header, "rate", why.burst, why.window, 0, after)
+		}
 	default:
 		metadata := ""
 		if p := d.policy.Load(); p.auth != nil && len(p.auth.AuthorizationServers) > 0 {

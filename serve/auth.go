@@ -123,6 +123,9 @@ type refusal struct {
 	message string
 	scopes  []string // required for the request
 	after   int      // seconds after which to retry
+	// burst is how many requests are possible at once after a pause of window seconds, if the rate is
+	// exceeded.
+	burst, window int
 }
 
 func (r *refusal) Error() string { return r.message }

@@ -17,7 +17,7 @@ import (
 // authentication, an IP address (for IPv6, a /64 network). The zero value sets no limits.
 //
 // Over HTTP, a request beyond a limit is answered with 429, or with 503 for InFlight, and
-// Retry-After; within a batch or over a connection, with the error [mcp.CodeToolBusy].
+// Retry-After, beyond Rate also with RateLimit and RateLimit-Policy; within a batch or over a connection, with the error [mcp.CodeToolBusy].
 type Limits struct {
 	// Rate is the sustained number of requests per second of one client; 0 means no limit.
 	Rate float64
@@ -210,6 +210,8 @@ func (l *limiter) take(c *client) *refusal {
 		status:  http.StatusTooManyRequests,
 		message: "too many requests",
 		after:   int(min(wait, 3600)),
+		burst:   limits.Burst,
+		window:  int(min(math.Ceil(float64(limits.Burst)/limits.Rate), math.MaxInt32)),
 	}
 }
 

@@ -45,6 +45,13 @@ func TestRateLimit(t *testing.T) {
 					`"code":-31003`)) {
 					t.Errorf("429 with %v %s, want Retry-After 1 and -31003", w.Header(), w.Body)
 				}
+				limit, rule := "", ""
+				if status == 429 {
+					limit, rule = `"rate";r=0;t=1`, `"rate";q=3;w=2`
+				}
+				if w.Header().Get("RateLimit") != limit || w.Header().Get("RateLimit-Policy") != rule {
+					t.Errorf("request %d of %s has %v, want %s and %s", i+1, remote, w.Header(), limit, rule)
+				}
 			}
 		}
 		spend("192.0.2.1:1000", 200, 200, 200, 429, 429)

@@ -271,14 +271,18 @@ func (q *quotas) left(key counterKey, c *counter) int {
 	return q.all[key.quota].Calls - c.total().Used
 }
 
-// describe adds the fields of draft-ietf-httpapi-ratelimit-headers for a quota.
+// describe adds the fields of a quota.
 func (q *quotas) describe(h http.Header, key counterKey, c *counter, now time.Time) {
 	quota := &q.all[key.quota]
-	name := "quota-" + strconv.Itoa(key.quota+1)
-	h["Ratelimit-Policy"] = append(h["Ratelimit-Policy"],
-		fmt.Sprintf("%q;q=%d;w=%d", name, quota.Calls, int(quota.Per.Seconds())))
-	h["Ratelimit"] = append(h["Ratelimit"],
-		fmt.Sprintf("%q;r=%d;t=%d", name, max(0, q.left(key, c)), resetAfter(quota.Per, now)))
+	describeLimit(h, "quota-"+strconv.Itoa(key.quota+1), quota.Calls, int(quota.Per.Seconds()),
+		q.left(key, c), resetAfter(quota.Per, now))
+}
+
+// describeLimit adds the fields of draft-ietf-httpapi-ratelimit-headers for a limit of calls in a
+// window of seconds, of which some are left, and more in after seconds.
+func describeLimit(h http.Header, name string, calls, window, left, after int) {
+	h["Ratelimit-Policy"] = append(h["Ratelimit-Policy"], fmt.Sprintf("%q;q=%d;w=%d", name, calls, window))
+	h["Ratelimit"] = append(h["Ratelimit"], fmt.Sprintf("%q;r=%d;t=%d", name, max(0, left), after))
 }
 
 // resetAfter returns the seconds until the next period.

@@ -295,9 +295,10 @@ type ruleList []*Rule
 func (l ruleList) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
 		for _, r := range l {
-			p := r.policy
-			if r.conditions != nil {
-				p = r.conditions
+			c := r.program()
+			p := c.policy
+			if c.conditions != nil {
+				p = c.conditions
 			}
 			if !yield(cedar.PolicyID(r.ID), p) {
 				return

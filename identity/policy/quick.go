@@ -230,10 +230,11 @@ func (c *candidates) quick(arguments json.RawMessage) (v verdict, ok bool) {
 			break
 		}
 		for _, r := range rules {
-			if r.test == nil {
+			test := r.program().test
+			if test == nil {
 				return v, false
 			}
-			met, sure := r.test(arguments)
+			met, sure := test(arguments)
 			switch {
 			case !sure:
 				return v, false

@@ -72,7 +72,7 @@ func TestQuick(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range slow.rules {
-				r.test = nil
+				r.program().test = nil
 			}
 			for _, raw := range arguments {
 				r := &Request{
@@ -87,10 +87,10 @@ func TestQuick(t *testing.T) {
 						&want, len(want.Errors))
 				}
 				for _, rule := range quick.rules {
-					if rule.test == nil || rule.conditions == nil {
+					if rule.program().test == nil || rule.program().conditions == nil {
 						continue
 					}
-					if _, ok := rule.test(r.Situation.Arguments); ok {
+					if _, ok := rule.program().test(r.Situation.Arguments); ok {
 						sure++
 					}
 				}

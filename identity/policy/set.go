@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cedar-policy/cedar-go"
 	publicast "github.com/cedar-policy/cedar-go/ast"
@@ -53,18 +54,19 @@ type Rule struct {
 	// have the line 0.
 	File string
 
-	policy *cedar.Policy
-	// conditions is the rule without its scope, for requests that are known to be in it; nil
-	// if the rule does not read the context.
-	conditions *cedar.Policy
-	// test is the same for most rules that read arguments alone, or nil.
-	test  test
-	uses  *usage
-	index int // in Set.rules
+	// source is the rule as in its file, from which it is compiled when a request needs it; empty if
+	// compiled is set from the start.
+	source   string
+	compiled atomic.Pointer[program]
+
+	principal ast.IsPrincipalScopeNode // the scope
+	resource  ast.IsResourceScopeNode
+	uses      *usage
+	index     int // in Set.rules
 }
 
 // Text returns the rule in Cedar's canonical form.
-func (r *Rule) Text() string { return string(bytes.TrimSpace(r.policy.MarshalCedar())) }
+func (r *Rule) Text() string { return string(bytes.TrimSpace(r.program().policy.MarshalCedar())) }
 
 // readsContext reports whether the rule depends on more than caller, action and item.
 func (r *Rule) readsContext() bool { return len(r.uses.context) > 0 }
@@ -153,7 +155,19 @@ func Parse(name string, text []byte) (*Set, error) {
 			Err:  fmt.Errorf("%d rules, want at most %d", len(list), maxRules),
 		}
 	}
-	return newSet(name, list, inFile)
+	return newSet(name, list, sources(list, string(text)), inFile)
+}
+
+// sources returns the text of each rule of a file.
+func sources(list cedar.PolicyList, text string) []string {
+	all := make([]string, len(list))
+	end := len(text)
+	for i, p := range slices.Backward(list) {
+		begin := p.Position().Offset
+		all[i] = text[begin:end]
+		end = begin
+	}
+	return all
 }
 
 // placeOf returns the place that a parser's error names, and the rest of it.
@@ -182,8 +196,8 @@ const (
 	builtIn        // their ids are reserved
 )
 
-// newSet validates and indexes rules.
-func newSet(name string, list cedar.PolicyList, from source) (*Set, error) {
+// newSet validates and indexes rules. texts has the source of each, or is nil.
+func newSet(name string, list cedar.PolicyList, texts []string, from source) (*Set, error) {
 	s := &Set{
 		name:      name,
 		arguments: &argument{},
@@ -193,8 +207,12 @@ func newSet(name string, list cedar.PolicyList, from source) (*Set, error) {
 	var valid validators
 	var mistakes []error
 	lines := make(map[string]int)
-	for _, p := range list {
-		r, err := newRule(p, &valid, from)
+	for i, p := range list {
+		text := ""
+		if texts != nil {
+			text = texts[i]
+		}
+		r, err := newRule(p, text, &valid, from)
 		r.File = name
 		if err == nil {
 			err = s.arguments.merge(r.uses.arguments, "context.arguments")
@@ -218,7 +236,7 @@ func newSet(name string, list cedar.PolicyList, from source) (*Set, error) {
 		}
 		r.index = len(s.rules)
 		s.rules = append(s.rules, r)
-		s.addToIndex(r)
+		s.addToIndex(r, actionsOf((*ast.Policy)(p.AST()).Action))
 		s.hints = s.hints || readsHints(p)
 		maps.Copy(s.context, r.uses.context)
 	}
@@ -230,24 +248,30 @@ func newSet(name string, list cedar.PolicyList, from source) (*Set, error) {
 }
 
 // newRule validates a rule. It returns the rule also with an error.
-func newRule(p *cedar.Policy, valid *validators, from source) (*Rule, error) {
+func newRule(p *cedar.Policy, text string, valid *validators, from source) (*Rule, error) {
 	notes := p.Annotations()
+	tree := (*ast.Policy)(p.AST())
 	r := &Rule{
 		ID:       string(notes["id"]),
 		Line:     p.Position().Line,
 		Forbid:   p.Effect() == cedar.Forbid,
 		Approval: Approval(notes["approval"]),
 		Message:  string(notes["message"]),
-		policy:   p,
+		source:   text,
+
+		principal: tree.Principal,
+		resource:  tree.Resource,
 	}
 	_, named := notes["id"]
 	if !named {
 		r.ID = fmt.Sprintf("line-%d", r.Line)
 	}
-	tree := (*ast.Policy)(p.AST())
 	var err error
 	if r.uses, err = usageOf(tree); err != nil {
 		return r, err
+	}
+	if len(r.uses.context) == 0 {
+		r.uses = &usage{} // without the map
 	}
 	for key := range notes {
 		if !slices.Contains([]types.AnnotationKey{"id", "approval", "scopes", "message"}, key) {
@@ -276,11 +300,12 @@ func newRule(p *cedar.Policy, valid *validators, from source) (*Rule, error) {
 	if from == inFile && named && !isRuleID(r.ID) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
-	if r.readsContext() {
-		r.test = testOf(tree)
-		if r.conditions, err = conditionsOf(tree, r.uses); err != nil {
-			return r, err
-		}
+	compiled, err := compile(p, r.uses)
+	if err != nil {
+		return r, err
+	}
+	if text == "" {
+		r.compiled.Store(compiled)
 	}
 	return r, valid.check(tree, r.uses.arguments.cedar())
 }
@@ -308,11 +333,62 @@ func conditionsOf(p *ast.Policy, uses *usage) (*cedar.Policy, error) {
 	return rule, rule.UnmarshalJSON(flat)
 }
 
+// program is a rule compiled for decisions.
+type program struct {
+	policy *cedar.Policy
+	// conditions is the rule without its scope, for requests that are known to be in it; nil
+	// if the rule does not read the context.
+	conditions *cedar.Policy
+	// test is the same for most rules that read arguments alone, or nil.
+	test test
+}
+
+// compile compiles a rule that reads some of the context.
+func compile(p *cedar.Policy, uses *usage) (*program, error) {
+	c := &program{policy: p}
+	if len(uses.context) == 0 {
+		return c, nil
+	}
+	tree := (*ast.Policy)(p.AST())
+	c.test = testOf(tree)
+	var err error
+	c.conditions, err = conditionsOf(tree, uses)
+	return c, err
+}
+
+// program returns the compiled rule. Rules that no caller needs are kept as text only, because the
+// trees of many rules take longer to mark, in each garbage collection, than a decision takes.
+func (r *Rule) program() *program {
+	if c := r.compiled.Load(); c != nil {
+		return c
+	}
+	c, err := parseRule(r.source, r.uses)
+	if err != nil { // cannot be: the text was parsed before
+		c = &program{policy: unevaluable()}
+	}
+	r.compiled.Store(c)
+	return c
+}
+
+// parseRule compiles the text of one rule.
+func parseRule(text string, uses *usage) (*program, error) {
+	p := &cedar.Policy{}
+	if err := p.UnmarshalCedar([]byte(text)); err != nil {
+		return nil, err
+	}
+	return compile(p, uses)
+}
+
+// unevaluable returns a rule that fails for each request: a permit then permits nothing, and a forbid
+// denies.
+func unevaluable() *cedar.Policy {
+	return cedar.NewPolicyFromAST(publicast.Permit().When(publicast.Context().Access("unevaluable")))
+}
+
 // covers reports whether the scope of the rule, which the index has found, is met: the index
 // does not distinguish == from in, and does not know types.
 func (r *Rule) covers(who, what types.EntityUID) bool {
-	tree := (*ast.Policy)(r.policy.AST())
-	return covers(tree.Principal, who) && covers(tree.Resource, what)
+	return covers(r.principal, who) && covers(r.resource, what)
 }
 
 func covers(scope any, uid types.EntityUID) bool {
@@ -361,13 +437,12 @@ func readsHints(p *cedar.Policy) (found bool) {
 
 // addToIndex adds a rule under the actions, the principal and the resource that it is scoped
 // to.
-func (s *Set) addToIndex(r *Rule) {
-	tree := (*ast.Policy)(r.policy.AST())
+func (s *Set) addToIndex(r *Rule, actions []Action) {
 	key := ruleKey{
-		principal: scopeOf(tree.Principal),
-		resource:  scopeOf(tree.Resource),
+		principal: scopeOf(r.principal),
+		resource:  scopeOf(r.resource),
 	}
-	for _, a := range actionsOf(tree.Action) {
+	for _, a := range actions {
 		key.action = a
 		s.byKey[key] = append(slices.Clip(s.byKey[key]), r) // another Set may share the slice
 	}

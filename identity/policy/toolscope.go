@@ -33,7 +33,7 @@ const toolScopeFile = "--tool-scope"
 // Unrestricted returns a Set that permits everything: a server without a policy file.
 func Unrestricted() *Set {
 	rule := ast.Annotation("id", UnrestrictedRule).Permit()
-	s, err := newSet(UnrestrictedRule, cedar.PolicyList{cedar.NewPolicyFromAST(rule)}, builtIn)
+	s, err := newSet(UnrestrictedRule, cedar.PolicyList{cedar.NewPolicyFromAST(rule)}, nil, builtIn)
 	if err != nil {
 		panic(err) // a constant rule is valid
 	}
@@ -78,7 +78,7 @@ func (s *Set) WithToolScopes(scopes, implies map[string][]string) (*Set, error) 
 		}
 		list = append(list, cedar.NewPolicyFromAST(rule.Unless(needs)))
 	}
-	added, err := newSet(toolScopeFile, list, builtIn)
+	added, err := newSet(toolScopeFile, list, nil, builtIn)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Set) WithToolScopes(scopes, implies map[string][]string) (*Set, error) 
 		r.Line = 0
 		r.index = len(joined.rules)
 		joined.rules = append(joined.rules, r)
-		joined.addToIndex(r)
+		joined.addToIndex(r, []Action{Call}) // of every rule above
 	}
 	return &joined, nil
 }

@@ -129,7 +129,7 @@ func (g *guard) originAllowed(origin, host string) bool {
 func allowOrigin(h http.Header, origin []string) {
 	h["Access-Control-Allow-Origin"] = origin
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy")
 }
 
 // preflight answers the request by which a browser asks whether it may send another one

@@ -609,7 +609,7 @@ func TestHTTPResponseHeaders(t *testing.T) {
 			map[string]string{
 				"Access-Control-Allow-Origin":      "http://localhost:5173",
 				"Vary":                             "Origin",
-				"Access-Control-Expose-Headers":    "Mcp-Session-Id, WWW-Authenticate, Retry-After",
+				"Access-Control-Expose-Headers":    "Mcp-Session-Id, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy",
 				"Access-Control-Allow-Credentials": "",
 			},
 		},

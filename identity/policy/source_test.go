@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cedar-policy/cedar-go"
+)
+
+// TestCompiledWhenNeeded ensures that rules are compiled from their part of the file when a request needs
+// them, and only then, and that comments between rules belong to none.
+func TestCompiledWhenNeeded(t *testing.T) {
+	text := `// the first; permit (principal, action, resource);
+@id("a") permit (principal, action, resource in Server::"one"); // "a"
+// a comment with @id("x")
+
+  @id("b")
+  // within
+  forbid (principal, action == Action::"call", resource in Server::"two")
+  when { context.arguments has path && context.arguments.path like "/secret; // */*" };
+@id("c") forbid (principal, action, resource in Server::"three"); permit (principal, action, resource == Tool::"two/x");
+// the end`
+	document := []byte(text)
+	s, err := Parse("x", document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(document) // the caller may use it for something else
+	compiled := func() (ids []string) {
+		for _, r := range s.rules {
+			if r.compiled.Load() != nil {
+				ids = append(ids, r.ID)
+			}
+		}
+		return ids
+	}
+	if ids := compiled(); len(ids) != 0 {
+		t.Errorf("rules %v are compiled before a request", ids)
+	}
+	d := s.Decide(&Request{
+		Action:    Call,
+		Item:      Item{Kind: ToolKind, Servers: []string{"two"}, Name: "x"},
+		Situation: Situation{Arguments: []byte(`{"path":"/secret; // a/b"}`)},
+	})
+	if d.Effect != Deny || d.RuleID() != "b" {
+		t.Errorf("decision %s, want deny by b", &d)
+	}
+	if ids := compiled(); !slices.Equal(ids, []string{"b", "line-9"}) {
+		t.Errorf("compiled %v, want b and line-9", ids)
+	}
+	list, err := cedar.NewPolicyListFromBytes("x", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range s.rules {
+		if want := strings.TrimSpace(string(list[i].MarshalCedar())); r.Text() != want {
+			t.Errorf("rule %s is %s, want %s", r.ID, r.Text(), want)
+		}
+	}
+}
+
+// TestUnevaluable ensures that a rule which cannot be compiled permits nothing, and denies as a forbid.
+func TestUnevaluable(t *testing.T) {
+	s, err := Parse("x", []byte(`@id("p") permit (principal, action, resource);
+@id("q") permit (principal, action, resource in Server::"two");
+@id("f") forbid (principal, action, resource in Server::"one");`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.rules[1:] {
+		r.source = "?"
+	}
+	for server, want := range map[string]string{"one": "deny by f", "two": "allow by p"} {
+		d := s.Decide(&Request{Action: Call, Item: Item{Kind: ToolKind, Servers: []string{server}, Name: "x"}})
+		if d.String() != want || len(d.Errors) == 0 {
+			t.Errorf("%s: %s %v, want %s with an error", server, &d, d.Errors, want)
+		}
+	}
+}
