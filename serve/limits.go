@@ -17,7 +17,8 @@ import (
 // authentication, an IP address (for IPv6, a /64 network). The zero value sets no limits.
 //
 // Over HTTP, a request beyond a limit is answered with 429, or with 503 for InFlight, and
-// Retry-After, beyond Rate also with RateLimit and RateLimit-Policy; within a batch or over a connection, with the error [mcp.CodeToolBusy].
+// Retry-After, beyond Rate also with RateLimit and RateLimit-Policy; within a batch or over a
+// connection, with the error [mcp.CodeToolBusy].
 type Limits struct {
 	// Rate is the sustained number of requests per second of one client; 0 means no limit.
 	Rate float64
