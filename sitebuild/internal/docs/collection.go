@@ -42,10 +42,12 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 	defer root.Close()
 	prefix := filepath.ToSlash(filepath.Clean(f.dir))
 	all := findEditions(root.FS(), prefix, f.beside(), &f.opts)
-	if all == nil {
+	switch {
+	case all == nil:
 		return nil, nil
-	}
-	if len(all.list) == 0 {
+	case all.err != nil:
+		return nil, fmt.Errorf("read documents: %s: %w", prefix, all.err)
+	case len(all.list) == 0:
 		missing := all.report.Findings()[0]
 		return nil, fmt.Errorf("read documents: %s: %s", missing.File, missing.Message)
 	}
@@ -62,7 +64,7 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 			opts.uriPlace = "@" + place + "/"
 		}
 		if options.TermFiles >= 0 {
-			opts.TermFiles = options.withDefaults(0, 0).TermFiles / len(all.list)
+			opts.TermFiles = max(1, options.withDefaults(0, 0).TermFiles/len(all.list)) // 0 is the default
 		}
 		opts.BaseURL = e.address(options.BaseURL)
 		sub, err := fs.Sub(root.FS(), e.dir)
@@ -89,6 +91,7 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 		m := newMaker(set, &opts)
 		m.all = all
 		m.edition = e
+		m.nav = newNavTree(set.Nav, slices.Concat(all.versions, all.languages)...)
 		c.makers = append(c.makers, m)
 	}
 	return c, nil
@@ -156,9 +159,7 @@ func (m *maker) placed(ctx context.Context) iter.Seq2[*sitewriter.Answer, error]
 	return func(yield func(*sitewriter.Answer, error) bool) {
 		for a, err := range func(yield func(*sitewriter.Answer, error) bool) { m.answers(ctx, yield) } {
 			if err == nil && m.place() != "" {
-				if a = m.moved(a); a == nil {
-					continue
-				}
+				a = m.moved(a)
 			}
 			if !yield(a, err) || err != nil {
 				return
@@ -167,15 +168,12 @@ func (m *maker) placed(ctx context.Context) iter.Seq2[*sitewriter.Answer, error]
 	}
 }
 
-// moved returns an answer as that of the edition, or nil to omit it: of an edition that is not the
-// default, there is an llms.txt, but no llms-full.txt.
+// moved returns an answer as that of the edition.
 func (m *maker) moved(a *sitewriter.Answer) *sitewriter.Answer {
 	own := *a
 	switch {
 	case own.Path == "llms.txt":
 		own.Path = m.all.llmsName(m.edition)
-	case own.Path == llmsFullName:
-		return nil
 	case own.Path != "":
 		own.Path = m.all.indexDir(m.edition) + strings.TrimPrefix(own.Path, search.Dir)
 	case own.Tool != "":
@@ -255,31 +253,41 @@ func (all *editions) values(e *edition) [][2]string {
 // indexDir returns the folder of the search index of an edition.
 func (all *editions) indexDir(e *edition) string {
 	if place := all.place(e); place != "" {
-		return search.Dir + "/" + fileName(place)
+		return search.Dir + "/" + all.files[place]
 	}
 	return search.Dir
 }
 
-// fileName returns a place as a part of a file name.
+// fileName returns a place as a name of a file or folder, which no file of a search index has.
 func fileName(place string) string {
-	return strings.Map(func(r rune) rune {
+	name := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '_' {
 			return r
 		}
 		return '-'
 	}, place)
+	if bare := strings.Trim(name, "."); bare != name {
+		name = "-" + bare + "-" // a hidden file, or a part of a path
+	}
+	if bare, ok := strings.CutSuffix(name, ".json"); ok {
+		name = bare + "-json"
+	}
+	return name
 }
 
 // llmsName returns the name of the llms.txt of an edition.
 func (all *editions) llmsName(e *edition) string {
 	if place := all.place(e); place != "" {
-		return "llms-" + fileName(place) + ".txt"
+		return "llms-" + all.files[place] + ".txt"
 	}
 	return "llms.txt"
 }
 
 // llms returns the section of llms.txt with those of the other editions.
 func (all *editions) llms() []byte {
+	if len(all.list) < 2 {
+		return nil
+	}
 	var b strings.Builder
 	b.WriteString("\n## Other versions and languages\n\n")
 	for i := range all.list {
@@ -361,7 +369,7 @@ func (all *editions) gaps() string {
 
 // instructions returns what instructions say about editions, or "".
 func (all *editions) instructions() string {
-	if all == nil {
+	if all == nil || len(all.list) < 2 {
 		return ""
 	}
 	text := ""

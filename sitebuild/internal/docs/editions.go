@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -77,9 +78,13 @@ type editions struct {
 	// versions and languages are the values of the arguments, the default one first; there are
 	// none or at least two.
 	versions, languages []string
+	// files has a name of a file or folder for each edition but the default one, by its place.
+	files map[string]string
 	// folder is the folder that all are in, and report what was found about them.
 	folder fs.FS
 	report check.Report
+	// err reports that two editions cannot be told apart.
+	err error
 }
 
 // place returns what tells an edition from the default one in names: "2.1", "de" or "2.1/de".
@@ -102,11 +107,12 @@ type finder struct {
 	opts   *Options
 	config *config
 	found  *editions
-	// project is true for a project of Docusaurus.
+	// project is true for a project of Docusaurus, and current its folder with the documents of
+	// the next version.
 	project bool
-	// codes are the languages in the names of documents, and hidden the folders of languages
-	// beside the documents of the main one.
-	codes, hidden []string
+	current string
+	// codes are the languages in the names of documents.
+	codes []string
 	// versions and languages are what was found, and dirOf returns the folders that may have an
 	// edition.
 	versions, languages []Variant
@@ -149,11 +155,8 @@ func findEditions(fsys fs.FS, prefix string, beside *config, opts *Options) *edi
 	}
 	f.declared()
 	f.combine(root)
-	if len(f.found.list) < 2 {
-		if len(opts.Versions.List)+len(opts.Languages.List) == 0 || len(f.found.report.Findings()) == 0 {
-			return nil
-		}
-		f.found.list = nil
+	if len(f.found.list) < 2 && len(opts.Versions.List)+len(opts.Languages.List) == 0 {
+		return nil
 	}
 	return f.found
 }
@@ -221,9 +224,11 @@ func (f *finder) docusaurus(there files) bool {
 	}
 	last := ""
 	label := "next"
+	f.current = "docs"
 	for _, preset := range root.Get("presets").Elements() {
 		if len(preset.Items) == 2 {
 			docs := preset.Items[1].Get("docs")
+			f.current = path.Clean(cmp.Or(docs.Get("path").String(), f.current))
 			last = cmp.Or(docs.Get("lastVersion").String(), last)
 			label = cmp.Or(docs.Get("versions", "current", "label").String(), label)
 		}
@@ -231,8 +236,13 @@ func (f *finder) docusaurus(there files) bool {
 	for _, name := range names {
 		f.versions = append(f.versions, Variant{Name: name, Folder: "versioned_docs/version-" + name})
 	}
-	if len(f.versions) > 0 && isFolderIn(f.fsys, "docs") {
-		f.versions = append(f.versions, Variant{Name: label, Folder: "docs"})
+	switch {
+	case !isFolderIn(f.fsys, f.current):
+		if len(f.versions) == 0 {
+			return false // translations without their originals
+		}
+	case len(f.versions) > 0:
+		f.versions = append(f.versions, Variant{Name: label, Folder: f.current})
 		if last == "current" {
 			last = label
 		}
@@ -250,17 +260,18 @@ func (f *finder) docusaurus(there files) bool {
 		f.languages = slices.Insert(f.languages, 0, Variant{Name: locale})
 	}
 	f.dirOf = func(version, language *Variant) []string {
-		folder := "docs"
+		folder := f.current
 		if version != nil {
 			folder = version.Folder
 		}
 		if language == nil || language.Name == locale {
 			return []string{folder}
 		}
-		if folder = path.Base(folder); folder == "docs" {
-			folder = "current"
+		translation := "current"
+		if folder != f.current {
+			translation = path.Base(folder)
 		}
-		return []string{path.Join("i18n", language.Name, docusaurusDocs, folder)}
+		return []string{path.Join("i18n", language.Name, docusaurusDocs, translation)}
 	}
 	f.project = len(f.versions)+len(f.languages) > 0
 	return f.project
@@ -287,6 +298,12 @@ func (f *finder) mike() bool {
 		f.versions = append(f.versions, Variant{Name: v.Version, Folder: v.Version})
 		if latest == "" && (slices.Contains(v.Aliases, "latest") || slices.Contains(v.Aliases, "stable")) {
 			latest = v.Version
+		}
+	}
+	if latest == "" {
+		released := func(v Variant) bool { return !slices.Contains(unreleased, v.Name) }
+		if i := slices.IndexFunc(f.versions, released); i >= 0 {
+			latest = f.versions[i].Name // mike lists the newest first
 		}
 	}
 	first(f.versions, latest)
@@ -318,8 +335,7 @@ var (
 func (f *finder) folders(root string) {
 	names := documentFolders(f.fsys, root)
 	kind := func(name string) (version, language bool) {
-		return versionName().MatchString(name) || slices.Contains(branches, name) || slices.Contains(unreleased, name),
-			isLanguage(name)
+		return isVersion(name), isLanguage(name)
 	}
 	numbered := 0
 	var versions, languages []Variant
@@ -350,8 +366,13 @@ func (f *finder) folders(root string) {
 		return
 	}
 	f.below(root)
-	for _, name := range loose {
-		note := finding(ruleVariant, path.Join(f.prefix, root, name), 0, "",
+	f.noteLoose(root, loose)
+}
+
+// noteLoose reports documents in a folder that belong to no edition.
+func (f *finder) noteLoose(folder string, names []string) {
+	for _, name := range names {
+		note := finding(ruleVariant, path.Join(f.prefix, folder, name), 0, "",
 			"the document is left out: it is in none of the folders with versions or languages")
 		note.Severity = check.Note
 		f.found.report.Add(note)
@@ -375,32 +396,68 @@ func (f *finder) loose(root string) []string {
 	return names
 }
 
-// below finds the other kind of variants below the first folder of one kind.
+// isVersion reports whether a name is that of a folder with the documents of a version.
+func isVersion(name string) bool {
+	return versionName().MatchString(name) || slices.Contains(branches, name) || slices.Contains(unreleased, name)
+}
+
+// below finds the other kind of variants below the folders of one kind: all folders with documents
+// there must be of the other kind. A folder without any has documents of the default one.
 func (f *finder) below(root string) {
-	list := f.versions
-	if len(list) == 0 {
-		list = f.languages
+	outer, isInner := f.versions, isLanguage
+	if len(outer) == 0 {
+		outer, isInner = f.languages, isVersion
 	}
-	sub := &finder{fsys: f.fsys, opts: f.opts, config: f.config, found: &editions{}}
-	names := documentFolders(f.fsys, path.Join(root, list[0].Folder))
-	if len(names) < 2 || len(names) > 100 || (len(f.versions) > 0) == versionName().MatchString(names[0]) {
-		return
-	}
-	for _, name := range names {
-		if len(f.versions) > 0 && !isLanguage(name) || len(f.versions) == 0 && !versionName().MatchString(name) &&
-			!slices.Contains(branches, name) && !slices.Contains(unreleased, name) {
-			return
+	const most = 100
+	var inner []Variant
+	loose := make(map[string][]string)
+	plain := make(map[string]bool)
+	known := make(map[string]bool)
+	for _, v := range outer {
+		folder := path.Join(root, v.Folder)
+		names := documentFolders(f.fsys, folder)
+		if !slices.ContainsFunc(names, isInner) {
+			plain[v.Name] = true
+			continue
 		}
-		sub.languages = append(sub.languages, Variant{Name: name, Folder: name})
+		loose[folder] = f.loose(folder)
+		for _, name := range names {
+			if !isInner(name) || len(inner) == most || len(loose[folder]) >= max(len(names), 2) {
+				return
+			}
+			if !known[name] {
+				known[name] = true
+				inner = append(inner, Variant{Name: name, Folder: name})
+			}
+		}
+	}
+	if len(inner) < 2 {
+		return
 	}
 	if len(f.versions) > 0 {
-		f.languages = sub.languages
+		f.languages = inner
 		first(f.languages, "en")
 		first(f.languages, f.config.language)
-		return
+	} else {
+		slices.SortFunc(inner, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
+		f.versions = inner
 	}
-	slices.SortFunc(sub.languages, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
-	f.versions = sub.languages
+	for _, folder := range slices.Sorted(maps.Keys(loose)) {
+		f.noteLoose(folder, loose[folder])
+	}
+	nested := f.dirOf
+	f.dirOf = func(version, language *Variant) []string {
+		dirs := nested(version, language)
+		if version == nil || language == nil {
+			return dirs
+		}
+		for _, pair := range [][2]*Variant{{version, language}, {language, version}} {
+			if plain[pair[0].Name] && pair[1].Name == inner[0].Name {
+				dirs = append(dirs, path.Join(root, pair[0].Folder))
+			}
+		}
+		return dirs
+	}
 }
 
 // documentFolders returns the names of the folders in a folder that have documents.
@@ -480,6 +537,9 @@ func (f *finder) declared() {
 		case len(axis.said.List) > 0:
 			list := slices.Clone(axis.said.List)
 			for i, v := range list {
+				if list[i].Folder = path.Clean(v.Folder); list[i].Folder == "." {
+					list[i].Folder = "" // its documents are beside the folders of others
+				}
 				for _, known := range *axis.found {
 					if known.Name == v.Name && v.Folder == v.Name {
 						list[i].Folder = known.Folder
@@ -489,16 +549,21 @@ func (f *finder) declared() {
 			*axis.found = list
 		}
 	}
-	top := slices.IndexFunc(f.languages, func(v Variant) bool { return v.Folder == "." })
-	if top < 0 {
-		return
-	}
-	f.languages[top].Folder = ""
-	for i, v := range f.languages {
-		if i != top {
-			f.hidden = append(f.hidden, v.Folder)
+}
+
+// foldersBelow returns the folders of others that are below that of a variant, from there.
+func foldersBelow(v *Variant, others []Variant) []string {
+	var list []string
+	for _, other := range others {
+		rest, found := other.Folder, v.Folder == ""
+		if !found {
+			rest, found = strings.CutPrefix(other.Folder, v.Folder+"/")
+		}
+		if found && rest != "" {
+			list = append(list, rest)
 		}
 	}
+	return list
 }
 
 // combine adds the editions of all versions and languages that have documents.
@@ -516,12 +581,8 @@ func (f *finder) combine(root string) {
 					continue
 				}
 				e := edition{dir: cmp.Or(dir, ".")}
-				if l != nil && len(f.codes) > 0 {
-					e.as = &translated{language: l.Name, first: f.languages[0].Name, suffixes: f.codes}
-				} else if l != nil && l.Folder == "" && len(f.hidden) > 0 {
-					e.as = &translated{hidden: f.hidden}
-				}
-				e.under, e.base = f.publishedUnder(v, l)
+				e.as = f.view(v, l)
+				e.under, e.base = f.publishedUnder(v, l, dir)
 				if v != nil {
 					e.version = versionLabel(v.Name)
 					seenVersion[v.Name] = true
@@ -561,6 +622,52 @@ func (f *finder) combine(root string) {
 	}
 	f.navigation()
 	f.lead()
+	f.found.nameFiles()
+}
+
+// view returns the part of the folder of an edition that it sees, or nil for all of it.
+func (f *finder) view(v, l *Variant) *translated {
+	var t translated
+	if v != nil {
+		t.hidden = foldersBelow(v, f.versions)
+	}
+	if l != nil {
+		t.hidden = append(t.hidden, foldersBelow(l, f.languages)...)
+		if len(f.codes) > 0 {
+			t.language = l.Name
+			t.first = f.languages[0].Name
+			t.suffixes = f.codes
+		}
+	}
+	if len(t.hidden)+len(t.suffixes) == 0 {
+		return nil
+	}
+	return &t
+}
+
+// nameFiles gives each edition but the default one a name for its files, of which no two differ only
+// in case.
+func (all *editions) nameFiles() {
+	all.files = make(map[string]string)
+	places, taken := make(map[string]bool), make(map[string]bool)
+	for i := range all.list {
+		place := all.place(&all.list[i])
+		if places[place] {
+			all.err = fmt.Errorf("two versions or languages are called %q; a number is called v1, for example",
+				cmp.Or(place, all.list[i].version, all.list[i].language))
+			return
+		}
+		places[place] = true
+		if place == "" {
+			continue
+		}
+		name := fileName(place)
+		for n := 2; taken[strings.ToLower(name)]; n++ {
+			name = fileName(place) + "-" + strconv.Itoa(n)
+		}
+		taken[strings.ToLower(name)] = true
+		all.files[place] = name
+	}
 }
 
 // lead puts the default edition first: that of the default version and language. If that does
@@ -609,31 +716,48 @@ func versionLabel(name string) string {
 	return name
 }
 
-// publishedUnder returns the path of an edition below the address of the documents, or its
+// publishedUnder returns the path of an edition in dir below the address of the documents, or its
 // whole address if that is known.
-func (f *finder) publishedUnder(v, l *Variant) (under, base string) {
-	for _, one := range []*Variant{v, l} {
+func (f *finder) publishedUnder(v, l *Variant, dir string) (under, base string) {
+	order := []*Variant{v, l}
+	if v != nil && l != nil && l.Folder != "" && strings.HasSuffix("/"+dir, path.Join("/", l.Folder, v.Folder)) {
+		order = []*Variant{l, v}
+	}
+	for _, one := range order {
 		if one == nil {
 			continue
 		}
-		if one.BaseURL != "" {
-			base = one.BaseURL
-		}
-		segment := one.Folder
-		if len(f.codes) > 0 {
-			segment = one.Name
-		}
+		segment := f.segment(one, one == l, dir)
 		switch {
-		case one == l && (f.project || l.Name == f.languages[0].Name), f.project && v.Name == f.versions[0].Name:
-			segment = "" // the default one is at the top; Docusaurus has locales before the route
-		case f.project && v.Folder == "docs":
-			segment = "next"
-		case f.project:
-			segment = v.Name
+		case one.BaseURL != "" && base == "":
+			base = publishedAt(one.BaseURL, under)
+		case base != "":
+			base = publishedAt(base, segment)
 		}
 		under = path.Join(under, segment)
 	}
 	return under, base
+}
+
+// segment returns the part of an address for a version or a language.
+func (f *finder) segment(one *Variant, isLanguage bool, dir string) string {
+	switch {
+	case f.project && isLanguage:
+		return "" // Docusaurus has locales before the route
+	case f.project && one.Name == f.versions[0].Name:
+		return ""
+	case f.project && one.Folder == f.current:
+		return "next"
+	case f.project:
+		return one.Name
+	case isLanguage && one.Name == f.languages[0].Name && (len(f.codes) > 0 || f.config.system != ""):
+		return "" // generators publish the default one at the top
+	case len(f.codes) > 0 && isLanguage:
+		return one.Name
+	case !slices.Contains(strings.Split(dir, "/"), path.Base(one.Folder)):
+		return "" // it has no folder of its own
+	}
+	return one.Folder
 }
 
 // navigation gives each edition its configuration: its own, or that of all.
@@ -682,7 +806,7 @@ func (f *finder) navigation() {
 // the current one.
 func (e *edition) sidebars(f *finder) string {
 	for _, v := range f.versions {
-		if versionLabel(v.Name) == e.version && v.Folder != "docs" {
+		if versionLabel(v.Name) == e.version && v.Folder != f.current {
 			return fmt.Sprintf("versioned_sidebars/version-%s-sidebars.json", v.Name)
 		}
 	}

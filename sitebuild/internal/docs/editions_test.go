@@ -65,7 +65,7 @@ func TestEditions(t *testing.T) {
 			{"get_page", `{"path":"install","language":"de","version":"v2"}`, "# Installieren"},
 			{"get_page", `{"path":"install","version":"v1"}`, "get_page with part=2 and version=v1."},
 			{"get_page", `{"path":"install","version":"v1","part":2}`, "This is part 2 of"},
-			{"get_page", `{"path":"install","version":"v1"}`, "Published at https://larder.example.com/v1/install"},
+			{"get_page", `{"path":"install","version":"v1"}`, "Published at https://larder.example.com/v1/en/install"},
 			{"get_page", `{"path":"install","language":"de"}`, "Published at https://larder.example.com/v2/de/install"},
 			{"get_page", `{"path":"home","language":"de"}`, "[die Installation](docs://@de/install#unter-linux)"},
 			{"get_page", `{"path":"home","version":"v1"}`, "[the installation](docs://@v1/install)"},
@@ -99,9 +99,9 @@ func TestEditions(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{
-			"llms.txt":    "(https://larder.example.com/v2/guide/limits)",
+			"llms.txt":    "(https://larder.example.com/v2/en/guide/limits)",
 			"llms-de.txt": "[Installieren](https://larder.example.com/v2/de/install)",
-			"llms-v1.txt": "(https://larder.example.com/v1/install)",
+			"llms-v1.txt": "(https://larder.example.com/v1/en/install)",
 		} {
 			if text, err := b.Files.ReadFile(name); err != nil || !strings.Contains(string(text), want) {
 				t.Errorf("%s: %s, %v, want %s", name, text, err, want)
@@ -110,6 +110,10 @@ func TestEditions(t *testing.T) {
 		if text, _ := b.Files.ReadFile("llms.txt"); !strings.Contains(string(text), "- [v1](llms-v1.txt)\n- [de]") &&
 			!strings.Contains(string(text), "- [de](llms-de.txt)\n- [v1](llms-v1.txt)") {
 			t.Errorf("llms.txt does not lead to the others: %s", text)
+		}
+		text, _ := b.Files.ReadFile("llms-v1.txt")
+		if !strings.HasPrefix(string(text), "# Larder (v1)\n") || strings.Contains(string(text), "llms-full.txt") {
+			t.Errorf("the list of v1 has another title, or leads to all pages of v2: %s", text)
 		}
 	}
 }
@@ -301,6 +305,53 @@ func TestFindEditions(t *testing.T) {
 			opts: &docs.Options{Versions: docs.Variants{List: []docs.Variant{
 				{Name: "5.0", Folder: "new"}, {Name: "4.0", Folder: "old", BaseURL: "https://old.example.com/docs/"}}}},
 			versions: `["5.0","4.0"]`, call: `{"path":"a","version":"4.0"}`, published: "https://old.example.com/docs/a"},
+		{name: "the path of documents of Docusaurus", files: map[string]string{
+			"docusaurus.config.js": `module.exports = {title: "Kit", url: "https://kit.example.com",
+  i18n: {defaultLocale: "en"}, presets: [["classic", {docs: {path: "handbook"}}]]};`,
+			"handbook/intro.md": page,
+			"i18n/de/docusaurus-plugin-content-docs/current/intro.md": page,
+			"i18n/fr/docusaurus-plugin-content-docs/current/intro.md": page,
+		}, languages: `["en","de","fr"]`,
+			call: `{"path":"intro","language":"fr"}`, published: "https://kit.example.com/fr/docs/intro"},
+		{name: "translations of Docusaurus without their originals", files: map[string]string{
+			"docusaurus.config.js": `module.exports = {title: "Kit", i18n: {defaultLocale: "en"},
+  presets: [["classic", {docs: {path: "../handbook"}}]]};`,
+			"i18n/de/docusaurus-plugin-content-docs/current/intro.md": page,
+			"i18n/fr/docusaurus-plugin-content-docs/current/intro.md": page,
+		}},
+		{name: "mike without an alias", files: map[string]string{
+			"versions.json":  `[{"version": "dev"}, {"version": "1.1"}, {"version": "1.0"}]`,
+			"dev/index.html": "<main><h1>Next</h1><p>The next version.</p></main>",
+			"1.0/index.html": "<main><h1>One</h1><p>The first version.</p></main>",
+			"1.1/index.html": "<main><h1>More</h1><p>The second version.</p></main>",
+		}, versions: `["1.1","dev","1.0"]`},
+		{name: "folders of languages without a generator", files: map[string]string{"en/a.md": page, "de/a.md": page},
+			opts: &docs.Options{BaseURL: "https://x.example.com"}, languages: `["en","de"]`,
+			call: `{"path":"a"}`, published: "https://x.example.com/en/a"},
+		{name: "versions in languages", files: map[string]string{
+			"en/v1/a.md": page, "en/v2/a.md": page, "de/v1/a.md": page, "de/v2/a.md": page,
+		}, opts: &docs.Options{BaseURL: "https://x.example.com"}, versions: `["v2","v1"]`, languages: `["en","de"]`,
+			call: `{"path":"a","version":"v1","language":"de"}`, published: "https://x.example.com/de/v1/a"},
+		{name: "the address of a version and its languages", files: map[string]string{
+			"new/en/a.md": page, "new/de/a.md": page, "old/en/a.md": page, "old/de/a.md": page,
+		}, opts: &docs.Options{
+			Versions: docs.Variants{List: []docs.Variant{
+				{Name: "5.0", Folder: "new"}, {Name: "4.0", Folder: "old", BaseURL: "https://old.example.com/docs/"}}},
+			Languages: docs.Variants{List: []docs.Variant{{Name: "en", Folder: "en"}, {Name: "de", Folder: "de"}}},
+		}, versions: `["5.0","4.0"]`, languages: `["en","de"]`,
+			call: `{"path":"a","version":"4.0","language":"de"}`, published: "https://old.example.com/docs/de/a"},
+		{name: "a language that only an old version has", files: map[string]string{
+			"v2/en/a.md": page, "v2/de/a.md": page, "v1/en/a.md": page, "v1/fr/a.md": page,
+		}, opts: &docs.Options{BaseURL: "https://x.example.com"}, versions: `["v2","v1"]`, languages: `["en","de","fr"]`,
+			call: `{"path":"a","version":"v1","language":"fr"}`, published: "https://x.example.com/v1/fr/a"},
+		{name: "a version without folders of languages", files: map[string]string{
+			"v2/en/a.md": page, "v2/de/a.md": page, "v1/a.md": page,
+		}, opts: &docs.Options{BaseURL: "https://x.example.com"}, versions: `["v2","v1"]`, languages: `["en","de"]`,
+			call: `{"path":"a","version":"v1"}`, published: "https://x.example.com/v1/a"},
+		{name: "a version with other folders beside those of languages", files: map[string]string{
+			"v2/en/a.md": page, "v2/de/a.md": page, "v1/en/a.md": page, "v1/guide/a.md": page,
+		}, opts: &docs.Options{BaseURL: "https://x.example.com"}, versions: `["v2","v1"]`,
+			call: `{"path":"guide/a","version":"v1"}`, published: "https://x.example.com/v1/guide/a"},
 		{name: "documents in no version", files: map[string]string{
 			"v1/a.md": page, "v2/a.md": page, "a.md": page, "b.md": page,
 		}},
@@ -383,6 +434,120 @@ func TestLooseDocuments(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), `the version "8" has no documents`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// If one declared version is left, the site has its documents alone, and a warning.
+func TestOneEditionIsLeft(t *testing.T) {
+	b := openFolder(t, versioned, &docs.Options{Languages: docs.Variants{Off: true}, Versions: docs.Variants{
+		List: []docs.Variant{{Name: "1", Folder: "v1/en"}, {Name: "0", Folder: "v0"}},
+	}}, nil)
+	if got := b.Call("list_pages", `{}`).Text; !strings.HasPrefix(got, "2 pages:\n\n- home: Larder. Larder is a cache") {
+		t.Errorf("list_pages: %s", got)
+	}
+	found := ruletest.Record(b.From.Findings...)
+	if len(found) != 1 || found[0].Rule.ID != "docs/variant" || filepath.Base(found[0].File) != "v0" {
+		t.Errorf("findings %v", found)
+	}
+	if text, err := b.Files.ReadFile("llms.txt"); err != nil || strings.Contains(string(text), "Other versions") {
+		t.Errorf("llms.txt: %s, %v", text, err)
+	}
+}
+
+// Documents of a version are none of the version in the folder above.
+func TestVersionAtTheTop(t *testing.T) {
+	b := openFolder(t, map[string]string{
+		"a.md": "# A\n\nApples.\n", "more/b.md": "# B\n\nBerries.\n", "more/old/c.md": "# C\n\nCherries.\n",
+	}, &docs.Options{Versions: docs.Variants{List: []docs.Variant{
+		{Name: "3.0", Folder: "."}, {Name: "2.0", Folder: "more"}, {Name: "1.0", Folder: "more/old"},
+	}}}, nil)
+	for arguments, want := range map[string]string{
+		`{}`: "- a: A.", `{"version":"2.0"}`: "- b: B.", `{"version":"1.0"}`: "- c: C.",
+	} {
+		if got := b.Call("list_pages", arguments).Text; !strings.HasPrefix(got, "1 pages:\n\n"+want) {
+			t.Errorf("list_pages %s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
+// Names of versions that are the same in the name of a file have a search index each.
+func TestNamesOfEditions(t *testing.T) {
+	names := []string{"now", "2 lts", "2-LTS", "..", "index.json", "最新版"}
+	files := make(map[string]string)
+	var list []docs.Variant
+	for i, name := range names {
+		folder := string(rune('a' + i))
+		files[folder+"/page.md"] = "# Page\n\nApples of " + folder + ".\n"
+		list = append(list, docs.Variant{Name: name, Folder: folder})
+	}
+	b := openFolder(t, files, &docs.Options{Versions: docs.Variants{List: list}}, nil)
+	for _, v := range list {
+		for tool, argument := range map[string]string{"search": "query", "get_page": "path"} {
+			arguments := string(mustJSON(t, map[string]string{argument: "page", "version": v.Name}))
+			if got := b.Call(tool, arguments).Text; !strings.Contains(got, "Apples of "+v.Folder) {
+				t.Errorf("%s %s: %s", tool, arguments, got)
+			}
+		}
+	}
+	lists := make(map[string]bool)
+	for a, err := range b.From.Answers {
+		if err == nil && strings.HasSuffix(a.Path, ".txt") {
+			lists[strings.ToLower(a.Path)] = true
+		}
+	}
+	if len(lists) != len(names)+1 {
+		t.Errorf("lists %v", lists)
+	}
+}
+
+// Two editions of one name are refused.
+func TestSameNames(t *testing.T) {
+	for _, opts := range []*docs.Options{
+		{Versions: docs.Variants{List: []docs.Variant{
+			{Name: "3", Folder: "v1"}, {Name: "2", Folder: "v2/en"}, {Name: "v2", Folder: "v2/de"},
+		}}},
+		{Versions: docs.Variants{List: []docs.Variant{{Name: "v2", Folder: "v1"}, {Name: "v2", Folder: "v2"}}}},
+	} {
+		opts.Languages.Off = true
+		in, err := docs.Dir(sitetest.Folder(t, versioned), opts)
+		if err == nil {
+			_, err = in.Site(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), `two versions or languages are called "v2"`) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// A group of the navigation may have the name of a version.
+func TestGroupLikeAVersion(t *testing.T) {
+	b := openFolder(t, map[string]string{
+		"next/v1/a.md": "# Next of one\n\nText.\n", "v1/b.md": "# One\n\nText.\n",
+		"v2/v1/c.md": "# About one\n\nText.\n", "v2/v1/d.md": "# More about one\n\nText.\n",
+	}, &docs.Options{Languages: docs.Variants{Off: true}}, nil)
+	for arguments, want := range map[string]string{
+		`{"version":"v1"}`: "One — b", `{"group":"v1-1"}`: "About one — v1/c",
+		`{"group":"v1-1","version":"next"}`: "Next of one",
+	} {
+		if got := b.Call("get_nav", arguments).Text; !strings.Contains(got, want) {
+			t.Errorf("get_nav %s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
+// The files for single words are divided among the editions, and not multiplied.
+func TestWordFilesOfEditions(t *testing.T) {
+	count := func(words int) (n int) {
+		b := openFolder(t, versioned, &docs.Options{TermFiles: words}, nil)
+		for a, err := range b.From.Answers {
+			if err == nil && a.Tool == "search" {
+				n++
+			}
+		}
+		return n
+	}
+	if few := count(2); few > 3 {
+		t.Errorf("%d files for words of 3 editions, want one each", few)
 	}
 }
 

@@ -630,10 +630,13 @@ var errStopped = errors.New("stopped")
 
 // others yields llms.txt, and llms-full.txt if the pages are small enough for it.
 func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
-	full, err := m.llmsFull()
-	if err != nil {
-		yield(nil, err)
-		return
+	var full []byte
+	if m.place() == "" { // the one file is of the default edition
+		var err error
+		if full, err = m.llmsFull(); err != nil {
+			yield(nil, err)
+			return
+		}
 	}
 	list := m.llms(full != nil)
 	if m.all != nil && m.place() == "" {

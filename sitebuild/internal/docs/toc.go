@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // navTree is the navigation with names for its groups.
@@ -21,12 +22,16 @@ type navTree struct {
 	taken  map[string]bool
 }
 
-// newNavTree returns the navigation with a unique name for each group.
-func newNavTree(items []*NavItem) *navTree {
+// newNavTree returns the navigation with a unique name for each group. values are those of other
+// arguments of get_nav: the answer for a group of that name would have the file of theirs.
+func newNavTree(items []*NavItem, values ...string) *navTree {
 	t := &navTree{
 		top:   items,
 		names: make(map[*NavItem]string),
 		taken: make(map[string]bool),
+	}
+	for _, value := range values {
+		t.taken[staticmcp.EncodeName(value)] = true
 	}
 	t.name(items, "")
 	return t
@@ -43,7 +48,7 @@ func (t *navTree) name(items []*NavItem, above string) {
 			base = above + "/" + base
 		}
 		name := base
-		for n := 1; t.taken[name]; n++ {
+		for n := 1; t.taken[name] || t.taken[staticmcp.EncodeName(name)]; n++ {
 			name = base + "-" + strconv.Itoa(n)
 		}
 		t.taken[name] = true
@@ -131,7 +136,7 @@ func countPages(items []*NavItem) int {
 // that. With full, it links to llms-full.txt.
 func (m *maker) llms(full bool) []byte {
 	var b strings.Builder
-	b.WriteString("# " + m.title() + "\n")
+	b.WriteString("# " + m.named(m.title()) + "\n")
 	if m.set.Description != "" {
 		b.WriteString("\n> " + m.set.Description + "\n")
 	}

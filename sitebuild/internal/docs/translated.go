@@ -162,7 +162,6 @@ func (f *finder) besideMain(there files, root string) {
 			return // its documents are not those of the top
 		}
 		f.languages = append(f.languages, Variant{Name: name, Folder: name})
-		f.hidden = append(f.hidden, name)
 	}
 	f.dirOf = func(_, language *Variant) []string { return []string{path.Join(root, language.Folder)} }
 }
