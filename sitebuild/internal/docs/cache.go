@@ -39,8 +39,9 @@ func (r *reader) openCache() *cache {
 	if err != nil {
 		return nil
 	}
-	name := fmt.Sprintf("%d %s\n%q %q\n%q %t %d", cacheFormat, programVersion(), prefix, r.prefix, r.system,
-		r.opts.Drafts, r.opts.MaxFileBytes)
+	// Editions may be in one folder, and each removes the pages of a source that it does not use.
+	name := fmt.Sprintf("%d %s\n%q %q %q\n%q %t %d", cacheFormat, programVersion(), prefix, r.prefix,
+		r.opts.uriPlace, r.system, r.opts.Drafts, r.opts.MaxFileBytes)
 	pages, err := pagecache.Open(r.opts.CacheDir, name, nil)
 	if err != nil {
 		return nil

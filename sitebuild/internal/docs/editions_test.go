@@ -551,6 +551,29 @@ func TestWordFilesOfEditions(t *testing.T) {
 	}
 }
 
+// Languages in one folder do not remove the pages of each other from the cache.
+func TestCacheOfLanguages(t *testing.T) {
+	dir := sitetest.Folder(t, map[string]string{
+		"a.md": "# A\n\nOne.\n", "a.de.md": "# A\n\nEins.\n", "b.md": "# B\n\nTwo.\n", "b.de.md": "# B\n\nZwei.\n",
+	})
+	cache := t.TempDir()
+	var before []string
+	for range 3 {
+		in, err := docs.Dir(dir, &docs.Options{CacheDir: filepath.Join(cache, "pages")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Site(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := filepath.Glob(filepath.Join(cache, "pages", "*", "*.pages"))
+		if err != nil || len(stored) != 2 || before != nil && !slices.Equal(stored, before) {
+			t.Errorf("stored pages %q, %v; before: %q", stored, err, before)
+		}
+		before = stored
+	}
+}
+
 // A survey offers the tools that the site will have.
 func TestSurveyOfEditions(t *testing.T) {
 	in, err := docs.Dir(sitetest.Folder(t, versioned), nil)
