@@ -257,6 +257,7 @@ func TestMistakes(t *testing.T) {
 		{"minimal", "cluster: {urls: [http://nats]}", "at '/cluster/urls/0': 'http://nats' does not match pattern"},
 		{"minimal", "publicURL: mcp.example.com", "at '/publicURL': 'mcp.example.com' does not match pattern"},
 		{"minimal", "publicURL: https://mcp.example.com/mcp", "at '/publicURL':"},
+		{"minimal", "fullnameOverride: mcp.example", "at '/fullnameOverride': 'mcp.example' does not match pattern"},
 		{"minimal", "service: {type: ExternalName}", "at '/service/type': value must be one of"},
 		{"minimal", "topologySpread: {zone: Never}", "at '/topologySpread/zone': value must be one of"},
 		{"minimal", "resources: {limit: {memory: 1Gi}}", "at '/resources': additional properties 'limit' not allowed"},
@@ -268,6 +269,9 @@ func TestMistakes(t *testing.T) {
 			"config.serve.limits.drainDelay: set drain.delaySeconds instead"},
 		{"minimal", "files: {slipway.yaml: ''}", "files.slipway.yaml: set config instead"},
 		{"minimal", "auth: {existingSecret: ''}", "auth: no caller could connect: set auth.existingSecret"},
+		{"minimal", "cluster: {urls: ['nats://slipway:hunter2@nats']}", "cluster.urls: a URL has a password"},
+		{"minimal", "config: {serve: {tls: {cert: a.pem, key: b.pem, clientCA: c.pem}}}",
+			"config.serve.tls.clientCA: remove it, or cluster.urls"},
 		{"minimal", "cluster: {urls: []}", "cluster: several replicas need cluster.urls"},
 		{"single", "cluster: {existingSecret: nats}", "cluster.existingSecret: set cluster.urls, too"},
 		{"single", "autoscaling: {enabled: true, minReplicas: 1}", "cluster: several replicas need cluster.urls"},
@@ -284,6 +288,49 @@ func TestMistakes(t *testing.T) {
 		_, _, err := render(changed)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s with %s: %v, want %q", test.base, test.values, err, test.want)
+		}
+	}
+}
+
+// TestClientCertificates ensures that certificates of clients are enough to know callers.
+func TestClientCertificates(t *testing.T) {
+	changes := decode[map[string]any](t, []byte("auth: {existingSecret: '', allowUnauthenticated: false}\n"+
+		"config: {serve: {tls: {cert: a.pem, key: b.pem, clientCA: c.pem}}}"))
+	if _, _, err := render(loader.MergeMaps(values(t, "single"), changes)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNumericNames ensures that names which YAML reads as numbers remain texts.
+func TestNumericNames(t *testing.T) {
+	changes := decode[map[string]any](t, []byte("nameOverride: '2026'\nfullnameOverride: mcp\n"+
+		"auth: {existingSecret: '11'}\nsecrets: {existingSecret: '12'}\ncluster: {existingSecret: '13', secretKey: '14'}\n"+
+		"stateKeys: {existingSecret: '15'}\ncaBundle: {existingConfigMap: '16'}\npriorityClassName: '17'\n"+
+		"ingress: {className: '18', tlsSecret: '19'}\nserviceAccount: {name: '20'}"))
+	text, _, err := render(loader.MergeMaps(values(t, "full"), changes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`app.kubernetes.io/name: "2026"`, `secretName: "11"`, `secretName: "12"`, `secretName: "13"`, `key: "14"`, `name: "15"`,
+		`name: "16"`, `priorityClassName: "17"`, `ingressClassName: "18"`, `secretName: "19"`, `serviceAccountName: "20"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in the manifests", want)
+		}
+	}
+}
+
+// TestDisruptionBudget ensures that pods of the autoscaler are protected, too.
+func TestDisruptionBudget(t *testing.T) {
+	for change, want := range map[string]bool{
+		"replicaCount: 1": false,
+		"autoscaling: {enabled: true, minReplicas: 1}":                 true,
+		"autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 1}": false,
+	} {
+		text, _, err := render(loader.MergeMaps(values(t, "minimal"), decode[map[string]any](t, []byte(change))))
+		if got := strings.Contains(text, "kind: PodDisruptionBudget"); got != want || err != nil {
+			t.Errorf("%s: a budget: %v, want %v, %v", change, got, want, err)
 		}
 	}
 }

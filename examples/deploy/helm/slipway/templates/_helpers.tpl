@@ -10,8 +10,8 @@
 {{- end -}}
 
 {{- define "slipway.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "slipway.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "slipway.name" . | toYaml }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 {{- end -}}
 
 {{- define "slipway.labels" -}}

@@ -31,8 +31,17 @@
 {{- end -}}
 {{- end -}}
 {{- $access := dig "access" dict $serve -}}
-{{- if not (or .Values.auth.existingSecret .Values.auth.allowUnauthenticated $access.issuer $access.signIn) -}}
-{{- fail "auth: no caller could connect: set auth.existingSecret, or config.serve.access.issuer or signIn; or auth.allowUnauthenticated" -}}
+{{- $certificates := dig "tls" "clientCA" "" $serve -}}
+{{- if not (or .Values.auth.existingSecret .Values.auth.allowUnauthenticated $access.issuer $access.signIn $certificates) -}}
+{{- fail "auth: no caller could connect: set auth.existingSecret, or config.serve.access.issuer or signIn, or config.serve.tls.clientCA; or auth.allowUnauthenticated" -}}
+{{- end -}}
+{{- if and $certificates .Values.cluster.urls -}}
+{{- fail "config.serve.tls.clientCA: remove it, or cluster.urls: in a cluster, callers need tokens" -}}
+{{- end -}}
+{{- range .Values.cluster.urls -}}
+{{- if contains ":" (urlParse .).userinfo -}}
+{{- fail "cluster.urls: a URL has a password, which the config map would show: set cluster.existingSecret instead" -}}
+{{- end -}}
 {{- end -}}
 {{- $most := ternary .Values.autoscaling.maxReplicas .Values.replicaCount .Values.autoscaling.enabled -}}
 {{- if and (gt (int $most) 1) (not .Values.cluster.urls) (not .Values.stateKeys.existingSecret) -}}
