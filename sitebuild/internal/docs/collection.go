@@ -53,6 +53,7 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 	}
 	c := &collection{all: all}
 	options := f.siteOptions()
+	var used usage
 	for i := range all.list {
 		e := &all.list[i]
 		opts := *options
@@ -67,6 +68,7 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 			opts.TermFiles = max(1, options.withDefaults(0, 0).TermFiles/len(all.list)) // 0 is the default
 		}
 		opts.BaseURL = e.address(options.BaseURL)
+		opts.used = used // the limits are those of all editions together
 		sub, err := fs.Sub(root.FS(), e.dir)
 		if err != nil {
 			return nil, err
@@ -80,6 +82,7 @@ func (f *Folder) collect(ctx context.Context, how reading) (*collection, error) 
 		if err != nil {
 			return nil, fmt.Errorf("read documents: %w", err)
 		}
+		used.add(set)
 		if opts.BaseURL == "" && e.under != "" {
 			set.published.base = publishedAt(set.published.base, e.under)
 		}

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -156,6 +157,24 @@ func TestLanguageAtTheTop(t *testing.T) {
 		got := b.Call("list_pages", arguments).Text
 		if !strings.HasPrefix(got, "2 pages") || !strings.Contains(got, want) {
 			t.Errorf("list_pages %s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
+// A link to a page that only another language has is not broken.
+func TestLinksToOtherEditions(t *testing.T) {
+	for _, files := range []map[string]string{
+		{"a.md": "# A\n\nOne.\n", "b.md": "# B\n\nTwo.\n", "b.de.md": "# B\n\n[Eins](a.md)\n"},
+		{
+			"a.md": "# A\n\n[Deutsch](de/a.md)\n", "b/c.md": "# C\n\nTwo.\n",
+			"de/a.md": "# A\n\nEins.\n", "de/b/c.md": "# C\n\n2.\n",
+		},
+	} {
+		b := openFolder(t, files, nil, nil)
+		found := ruletest.Record(b.From.Findings...)
+		if len(found) != 1 || found[0].Severity != check.Note ||
+			!strings.Contains(found[0].Message, "another version or language") {
+			t.Errorf("findings %v", found)
 		}
 	}
 }
@@ -531,6 +550,27 @@ func TestGroupLikeAVersion(t *testing.T) {
 	} {
 		if got := b.Call("get_nav", arguments).Text; !strings.Contains(got, want) {
 			t.Errorf("get_nav %s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
+// The limits are those of all editions together.
+func TestLimitsOfEditions(t *testing.T) {
+	dir := sitetest.Folder(t, versioned) // 7 documents
+	for _, test := range []struct {
+		opts docs.Options
+		want string
+	}{
+		{docs.Options{MaxPages: 7}, ""},
+		{docs.Options{MaxPages: 6}, "more than 6 documents"},
+		{docs.Options{MaxTotalBytes: 3500}, "the documents have more than 3500 bytes"},
+	} {
+		in, err := docs.Dir(dir, &test.opts)
+		if err == nil {
+			_, err = in.Site(t.Context())
+		}
+		if got := fmt.Sprint(err); err != nil && test.want == "" || !strings.Contains(got, test.want) {
+			t.Errorf("%+v: %s, want %q", test.opts, got, test.want)
 		}
 	}
 }

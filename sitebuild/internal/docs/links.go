@@ -2,6 +2,7 @@ package docs
 
 import (
 	"encoding/base64"
+	"io/fs"
 	"net/url"
 	"path"
 	"slices"
@@ -520,6 +521,19 @@ func (r *reader) at(address string) *Page {
 	return nil
 }
 
+// inOtherEdition reports whether an address on page p is that of a file which the edition does not see.
+func (r *reader) inOtherEdition(p *Page, address string) bool {
+	if r.opts.actual == nil {
+		return false
+	}
+	file := path.Join(path.Dir(p.File), address)
+	if !fs.ValidPath(file) {
+		return false
+	}
+	info, err := fs.Stat(r.fsys, file)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // warn reports a problem on a line of a page.
 func (r *reader) warn(rule check.Rule, p *Page, line int, hint, format string, args ...any) {
 	r.set.Report.Add(finding(rule, r.place(p.File), line, hint, format, args...))
@@ -541,6 +555,11 @@ func (r *reader) broken(p *Page, address string, line int) {
 	if outside(p, address) {
 		r.warn(ruleBrokenLink.As(check.Note), p, line, "",
 			"the link to %s points outside the folder", address)
+		return
+	}
+	if r.inOtherEdition(p, address) {
+		r.warn(ruleBrokenLink.As(check.Note), p, line, "",
+			"the link to %s leads to a page of another version or language", address)
 		return
 	}
 	severity := check.Warning
@@ -669,8 +688,8 @@ func (r *reader) image(name string) *Image {
 	if kind == "" ||
 		size > r.opts.MaxImageBytes ||
 		size == 0 ||
-		len(r.set.Images) >= maxImages ||
-		r.imageSum+size > maxImageTotal {
+		r.opts.used.images+len(r.set.Images) >= maxImages ||
+		r.opts.used.imageBytes+r.imageSum+size > maxImageTotal {
 		return nil
 	}
 	f, err := r.fsys.Open(name)

@@ -54,6 +54,8 @@ type Options struct {
 	CacheDir string `json:"-"`
 	// uriPlace precedes the ids of pages and images in their URIs.
 	uriPlace string
+	// used is what other editions of the documents have used of the limits.
+	used usage
 	// actual returns the name of a file on disk, or is nil if all have their own.
 	actual func(name string) string
 	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 256
@@ -88,6 +90,22 @@ const (
 	maxImages         = 2_000
 	maxImageTotal     = 64 << 20
 )
+
+// usage is the part of the limits that documents and images have used.
+type usage struct {
+	documents, images int
+	bytes, imageBytes int64
+}
+
+// add adds what the documents and images of set use.
+func (u *usage) add(set *Set) {
+	u.documents += set.used.documents
+	u.bytes += set.used.bytes
+	u.images += len(set.Images)
+	for _, image := range set.Images {
+		u.imageBytes += int64(len(image.Data))
+	}
+}
 
 // withDefaults returns a copy of the options, in which zero values are replaced by their
 // defaults; pages and bytes are those of MaxPages and MaxTotalBytes. o may be nil.

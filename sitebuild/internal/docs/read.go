@@ -81,6 +81,10 @@ func (r *reader) find(ctx context.Context, given *config) ([]document, error) {
 	}
 	r.system = r.config.system
 	r.set.System = r.system
+	for _, d := range documents {
+		r.set.used.documents++
+		r.set.used.bytes += d.size
+	}
 	return r.choose(documents), nil
 }
 
@@ -206,9 +210,9 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 		kind.size += info.Size()
 		kind.documents = append(kind.documents, document{name, info.Size()})
 		switch {
-		case len(kind.documents) > r.opts.MaxPages:
+		case r.opts.used.documents+len(kind.documents) > r.opts.MaxPages:
 			return fmt.Errorf("more than %d documents", r.opts.MaxPages)
-		case kind.size > r.opts.MaxTotalBytes:
+		case r.opts.used.bytes+kind.size > r.opts.MaxTotalBytes:
 			return fmt.Errorf("the documents have more than %d bytes", r.opts.MaxTotalBytes)
 		}
 		return nil

@@ -23,6 +23,8 @@ type Set struct {
 	// Report has the problems of the documents, with file and line.
 	Report check.Report
 
+	used usage // by the documents
+
 	byID map[string]*Page
 	// named is the title from a navigation file, and place the name of the documents'
 	// location.
