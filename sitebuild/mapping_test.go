@@ -170,11 +170,10 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestTwoOfAKind: two inputs of one kind do not share a search index.
 // Versions of a second input have places of their own.
 func TestVariants(t *testing.T) {
 	files := map[string]string{
-		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false, versions: false}\n" +
+		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false, versions: false, languages: true}\n" +
 			"- {docs: b, prefix: b_, resources: false, versions: [{name: '2.0', folder: new}, old]}\n",
 	}
 	for _, folder := range []string{"a/v1", "a/v2", "b/new", "b/old"} {
@@ -208,6 +207,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
+// TestTwoOfAKind: two inputs of one kind do not share a search index.
 func TestTwoOfAKind(t *testing.T) {
 	files := map[string]string{
 		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, " +

@@ -139,9 +139,8 @@ func (s *fileReport) checkMembers(object located, list members, specs []memberSp
 
 // generatorSyntax matches what documentation generators replace in their own output:
 // admonitions, attribute lists, statements and expressions of templates, shortcodes, icons, emoji
-// by name, modules, badges, entities, and what stands around the content of a page.
+// by name, modules, badges and entities.
 var generatorSyntax = lazyregexp.New(`^(?:\?\?\?|!!!|:::|/// ?[a-z]|=== "|\[TOC\]|\[\[_?TOC_?\]\]|<no title>)` +
-	`|^(?i:edit this page|table of contents|on this page)\b` +
 	`|^(?:import|export) [^"']* from ["'][^"']*["']` +
 	`|^:[a-z][a-z0-9_+-]*: ` +
 	`|\{\{[<%#][^{}]*\}\}` +
@@ -153,12 +152,20 @@ var generatorSyntax = lazyregexp.New(`^(?:\?\?\?|!!!|:::|/// ?[a-z]|=== "|\[TOC\
 	`|\{\{-?\s*[A-Za-z_][\w.]*(?:\([^(){}]*\))?\s*-?\}\}` +
 	`|:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
 
+// pageFurniture matches a description that is what stands around the content of a page. A page may have
+// such a title, and a description may begin so.
+var pageFurniture = lazyregexp.New(`^(?i:edit this page|edit on [a-z]+|table of contents|on this page)(?:\.|:.*)?$`)
+
 // checkWording warns of generator syntax in the texts of an object by which models choose, and of
 // descriptions that say nothing.
 func (s *fileReport) checkWording(list members, what, pointer string) {
 	for _, member := range []string{"name", "title", "description"} {
 		m := list.get(member)
-		if found := generatorSyntax().FindString(m.text()); found != "" {
+		found := generatorSyntax().FindString(m.text())
+		if found == "" && member == "description" {
+			found = pageFurniture().FindString(strings.TrimSpace(m.text()))
+		}
+		if found != "" {
 			s.At(m.at).Add(ruleGeneratorSyntax, pointer+"/"+member, "write it as plain text",
 				"the %s of %s has the markup %q", member, what, strings.TrimSpace(found))
 		}

@@ -33,10 +33,14 @@ type Variants struct {
 	Off  bool
 }
 
-// UnmarshalJSON decodes false, or a list of names and objects.
+// UnmarshalJSON decodes false, true for the default, or a list of names and objects.
 func (v *Variants) UnmarshalJSON(text []byte) error {
-	if string(bytes.TrimSpace(text)) == "false" {
+	switch string(bytes.TrimSpace(text)) {
+	case "false":
 		*v = Variants{Off: true}
+		return nil
+	case "true":
+		*v = Variants{}
 		return nil
 	}
 	var list []json.RawMessage
