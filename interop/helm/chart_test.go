@@ -312,8 +312,9 @@ func TestNumericNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`app.kubernetes.io/name: "2026"`, `secretName: "11"`, `secretName: "12"`, `secretName: "13"`, `key: "14"`, `name: "15"`,
-		`name: "16"`, `priorityClassName: "17"`, `ingressClassName: "18"`, `secretName: "19"`, `serviceAccountName: "20"`,
+		`app.kubernetes.io/name: "2026"`, `secretName: "11"`, `secretName: "12"`, `secretName: "13"`,
+		`key: "14"`, `name: "15"`, `name: "16"`, `priorityClassName: "17"`, `ingressClassName: "18"`,
+		`secretName: "19"`, `serviceAccountName: "20"`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in the manifests", want)

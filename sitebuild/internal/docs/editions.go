@@ -87,7 +87,7 @@ type editions struct {
 	// folder is the folder that all are in, and report what was found about them.
 	folder fs.FS
 	report check.Report
-	// err reports that two editions cannot be told apart.
+	// err reports two editions with one name.
 	err error
 }
 
