@@ -76,23 +76,46 @@ func undecorated(text string) string {
 var (
 	// inlineLinks are links and images within a text, and htmlMarks tags that only format it.
 	inlineLinks = lazyregexp.New(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
-	htmlMarks   = lazyregexp.New(`</?(?:a|abbr|b|br|code|em|font|i|kbd|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>`)
+	htmlMarks   = lazyregexp.New(`</?(a|abbr|b|br|code|em|font|i|kbd|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>`)
+	// strong is bold text, and entities are those of HTML: "?a=1&region=eu" has none.
+	strong   = lazyregexp.New(`\*\*([^\s*](?:[^*]*[^\s*])?)\*\*`)
+	entities = lazyregexp.New(`&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
 )
 
 // plainText returns a text of front matter as one line, without the markup of Markdown and HTML.
 func plainText(text string) string {
-	if strings.ContainsAny(text, "[`*&<") {
-		text = inlineLinks().ReplaceAllString(text, "$1")
-		text = htmlMarks().ReplaceAllString(text, " ")
-		text = strings.NewReplacer("**", "", "`", "").Replace(text)
-		text = html.UnescapeString(text)
+	if !strings.ContainsAny(text, "[`*&<") {
+		return closed(strings.Join(strings.Fields(text), " "))
 	}
-	return closed(strings.Join(strings.Fields(text), " "))
+	text = inlineLinks().ReplaceAllString(text, "$1")
+	parts := strings.Split(text, "`")
+	for i, part := range parts {
+		if i%2 == 0 || i == len(parts)-1 { // not in a code span
+			parts[i] = unmarked(part, text)
+		}
+	}
+	return closed(strings.Join(strings.Fields(strings.Join(parts, "")), " "))
 }
 
-// plainTitle returns a title as plain text, without an emoji at either end.
-func plainTitle(text string) string {
-	text = undecorated(plainText(text))
+// unmarked returns a part of a text without marks of HTML, bold text and entities. A tag without its
+// end in the text is what the text is about, such as <b>.
+func unmarked(part, text string) string {
+	part = htmlMarks().ReplaceAllStringFunc(part, func(tag string) string {
+		name := htmlMarks().FindStringSubmatch(tag)[1]
+		if name == "br" || strings.Contains(text, "</"+name+">") {
+			return " "
+		}
+		return tag
+	})
+	part = strong().ReplaceAllString(part, "$1")
+	return entities().ReplaceAllStringFunc(part, html.UnescapeString)
+}
+
+// plainTitle returns a title of front matter as plain text, without an emoji at either end.
+func plainTitle(text string) string { return withoutPictograms(undecorated(plainText(text))) }
+
+// withoutPictograms returns a title without an emoji at either end.
+func withoutPictograms(text string) string {
 	bare := strings.TrimSpace(strings.TrimFunc(text, func(r rune) bool { return isPictogram(r) || r == ' ' }))
 	if bare == "" {
 		return text

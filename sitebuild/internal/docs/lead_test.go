@@ -69,6 +69,11 @@ func TestDescriptions(t *testing.T) {
 		{"Markdown in front matter", "---\ntitle: Migrate from `old` &amp; [older](x.md)\n" +
 			"description: \"The `App` type is **the** <b>center</b>.\"\n---\n\nText.\n",
 			"Migrate from old & older", "The App type is the center."},
+		{"code in front matter", "---\ntitle: \"`<b>`, *args and **kwargs\"\n" +
+			"description: \"<b> needs 2**3 bytes & ?a=1&region=eu, `a**b**c` and `&lt;`.\"\n---\n\nText.\n",
+			"<b>, *args and **kwargs", "<b> needs 2**3 bytes & ?a=1&region=eu, a**b**c and &lt;."},
+		{"code in a heading", "# The `<b>` element, `**` and `a`\n\nText of the page.\n",
+			"The <b> element, ** and a", "Text of the page."},
 		{"description repeats the title", "---\ntitle: Backups\ndescription: Backups\n---\n\n" +
 			"How backups are made and kept.\n",
 			"Backups", "How backups are made and kept."},

@@ -185,7 +185,7 @@ func (p *Page) describe() {
 	p.Title = plainTitle(f.title)
 	for _, s := range p.Sections {
 		if p.Title == "" && s.Level == 1 {
-			p.Title = cmp.Or(plainTitle(s.Heading), s.Heading)
+			p.Title = withoutPictograms(s.Heading)
 		}
 	}
 	if p.Title == "" {
