@@ -153,8 +153,14 @@ func (d *admission) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, r
 func (d *admission) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	current := d.policy.Load()
 	if current.auth == nil {
-		p := certificateHolder(r.TLS)
-		if p == nil {
+		p, err := certificateHolder(r.TLS)
+		switch {
+		case err != nil:
+			return nil, d.chargeFailure(c, &refusal{
+				status:  http.StatusForbidden,
+				message: err.Error(),
+			})
+		case p == nil:
 			return nil, d.charge(c, addressKey(c.remote))
 		}
 		c.principal.Store(p)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,7 @@ type running struct {
 //     keeps the MaxBody that it was opened with.
 //   - The Features except HideAppTools. Connections of a transport that is no longer served
 //     stay open until they end.
-//   - The files of TLS, but not whether there are any.
+//   - The files of TLS, but neither whether there are any, nor whether there is a ClientCA.
 //   - DrainDelay and DrainTimeout.
 //   - Audit. The old one may get lines of requests in flight until they end.
 //
@@ -74,8 +75,12 @@ func (c *Control) Apply(ctx context.Context, opts *Options) error {
 
 // prepare checks the options for a server, and returns a function that applies them.
 func (r *running) prepare(ctx context.Context, o Options) (apply func(), err error) {
-	if r.exposed && !o.authenticates() && !o.RemoteWithoutAuth {
+	verifies := r.tls.verifiesClients()
+	if r.exposed && o.Auth == nil && !verifies && !o.RemoteWithoutAuth {
 		return nil, fmt.Errorf("apply the options: %w", ErrExposed)
+	}
+	if o.TLS.Cert != "" && r.handler != nil && verifies != (o.TLS.ClientCA != "") {
+		return nil, errors.New("apply the options: whether clients need certificates cannot change while the server runs")
 	}
 	if err := o.checkToolScopes(ctx, r.source); err != nil {
 		return nil, err

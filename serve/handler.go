@@ -121,7 +121,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.endpoints = o.newEndpoints(src, d, sessions)
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
-		if o.Auth != nil || o.Control != nil {
+		if o.authenticates() || o.Control != nil {
 			o.HTTP.Revalidate = d.stillValid
 		}
 		o.Server.Gate = joinGates(d, o.Server.Gate)

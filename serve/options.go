@@ -250,6 +250,9 @@ func (o *Options) Check() error {
 	if len(o.Endpoints) > maxEndpoints {
 		return fmt.Errorf("%d endpoints, want at most %d", len(o.Endpoints), maxEndpoints)
 	}
+	if err := o.checkClientCA(); err != nil {
+		return err
+	}
 	if o.PublicURL == "" {
 		return nil
 	}

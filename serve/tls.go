@@ -3,9 +3,11 @@ package serve
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -19,7 +21,8 @@ type TLSFiles struct {
 	Cert, Key string
 	// ClientCA, if not empty, has the authorities that issue the certificates of clients: each
 	// connection needs one. Without Auth, the certificate is the caller, whose name is its first
-	// URI, DNS name or email address, or else its subject, after "cert#".
+	// URI, DNS name or email address, or else its subject, after "cert#". It requires Cert, and
+	// does not work in a cluster.
 	ClientCA string
 }
 
@@ -51,10 +54,28 @@ func (f TLSFiles) authorities() (*x509.CertPool, error) {
 // authenticates reports whether callers are identified.
 func (o *Options) authenticates() bool { return o.Auth != nil || o.TLS.ClientCA != "" }
 
-// certificateHolder returns the caller whose certificate a connection has verified, or nil.
-func certificateHolder(state *tls.ConnectionState) *mcp.Principal {
-	if state == nil || len(state.VerifiedChains) == 0 {
+// checkClientCA returns an error for authorities of clients that no connection would be verified
+// against. Replicas forward requests over connections of their own.
+func (o *Options) checkClientCA() error {
+	switch {
+	case o.TLS.ClientCA == "":
 		return nil
+	case o.TLS.Cert == "":
+		return errors.New("certificates of clients require a certificate of the server")
+	case o.Cluster != nil:
+		return errors.New("certificates of clients do not work in a cluster")
+	}
+	return nil
+}
+
+// errNoHolder means that a certificate has no name, or one that is too long.
+var errNoHolder = errors.New("the certificate names no caller")
+
+// certificateHolder returns the caller whose certificate a connection has verified, or nil if it
+// did not need one.
+func certificateHolder(state *tls.ConnectionState) (*mcp.Principal, error) {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return nil, nil
 	}
 	cert := state.VerifiedChains[0][0]
 	name := cert.Subject.String()
@@ -66,15 +87,18 @@ func certificateHolder(state *tls.ConnectionState) *mcp.Principal {
 	case len(cert.EmailAddresses) > 0:
 		name = cert.EmailAddresses[0]
 	}
-	if name == "" || len(name) >= maxName {
-		return nil
+	switch {
+	case name == "" || len(name) >= maxName:
+		return nil, errNoHolder
+	case time.Now().After(cert.NotAfter): // a connection can outlive it
+		return nil, errors.New("the certificate has expired")
 	}
 	return &mcp.Principal{
 		Name:    "cert#" + name,
 		Issuer:  "cert",
 		Subject: name,
 		Expires: cert.NotAfter,
-	}
+	}, nil
 }
 
 // certificate is a certificate that is reloaded when its files change.
@@ -111,7 +135,7 @@ func (c *certificate) config() *tls.Config {
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: c.get,
 	}
-	if c.current.Load().files.ClientCA == "" {
+	if !c.verifiesClients() {
 		return config
 	}
 	config.ClientAuth = tls.RequireAndVerifyClientCert
@@ -128,6 +152,12 @@ func (c *certificate) config() *tls.Config {
 		return own, nil
 	}
 	return config
+}
+
+// verifiesClients reports whether connections need certificates of clients, which config decides
+// once.
+func (c *certificate) verifiesClients() bool {
+	return c != nil && c.current.Load().files.ClientCA != ""
 }
 
 // prepare reads the certificate of other files, and returns a function that uses it from

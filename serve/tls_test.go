@@ -233,6 +233,8 @@ func TestClientCertificates(t *testing.T) {
 	later := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	ann, bob := ours.issue("ann", later), ours.issue("bob", later)
 	expired, stranger := ours.issue("old", time.Unix(1, 0)), others.issue("eve", later)
+	nameless := ours.issue(strings.Repeat("n", 600), later)
+	brief := ours.issue("ann", time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)) // an hour after the start of a bubble
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -240,8 +242,8 @@ func TestClientCertificates(t *testing.T) {
 		o := &serve.Options{TLS: files}
 		o.Policy = policyOf(t, `permit (principal == User::"cert#CN=ann", action, resource);`, nil)
 		go func() { done <- serve.Serve(ctx, m, tools{}, o) }()
-		call := func(certs ...tls.Certificate) string {
-			client := &http.Client{Transport: &http.Transport{
+		open := func(once bool, certs ...tls.Certificate) *http.Client {
+			return &http.Client{Transport: &http.Transport{
 				DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 					raw, err := m.dial(ctx)
 					if err != nil {
@@ -249,9 +251,10 @@ func TestClientCertificates(t *testing.T) {
 					}
 					return tls.Client(raw, &tls.Config{InsecureSkipVerify: true, Certificates: certs, Time: time.Now}), nil
 				},
-				DisableKeepAlives: true,
+				DisableKeepAlives: once,
 			}}
-			defer client.CloseIdleConnections()
+		}
+		post := func(client *http.Client) string {
 			resp, err := client.Post("https://localhost/mcp", "application/json", strings.NewReader(toolCall("look")))
 			if err != nil {
 				return "no connection"
@@ -262,6 +265,11 @@ func TestClientCertificates(t *testing.T) {
 				return "no connection"
 			}
 			return string(text)
+		}
+		call := func(certs ...tls.Certificate) string {
+			client := open(true, certs...)
+			defer client.CloseIdleConnections()
+			return post(client)
 		}
 		check := func(name, want string, certs ...tls.Certificate) {
 			t.Helper()
@@ -274,6 +282,19 @@ func TestClientCertificates(t *testing.T) {
 		check("without a certificate", "no connection")
 		check("expired", "no connection", expired)
 		check("of another authority", "no connection", stranger)
+		check("whose name is too long", "the certificate names no caller", nameless)
+		kept := open(false, brief)
+		defer kept.CloseIdleConnections()
+		if got := post(kept); !strings.Contains(got, "look by cert#CN=ann") {
+			t.Errorf("before it expires: %s", got)
+		}
+		for range 60 { // the connection is not idle for longer than the server keeps it
+			time.Sleep(time.Minute + time.Second)
+			_ = post(kept)
+		}
+		if got := post(kept); !strings.Contains(got, "the certificate has expired") {
+			t.Errorf("after it has expired, on the same connection: %s", got)
+		}
 		replace(t, files.ClientCA, others.pem())
 		time.Sleep(time.Second)
 		check("of a replaced authority", "no connection", ann)
@@ -283,4 +304,55 @@ func TestClientCertificates(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestClientCertificatesCannotBePretended ensures that authorities of clients that no connection is
+// verified against do not count as authentication.
+func TestClientCertificatesCannotBePretended(t *testing.T) {
+	dir := t.TempDir()
+	files := serve.TLSFiles{
+		Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), ClientCA: filepath.Join(dir, "ca.pem"),
+	}
+	writeCertificate(t, files, 1)
+	replace(t, files.ClientCA, newAuthority(t, "ours").pem())
+	err := serve.Run(t.Context(), newSource(), &serve.Options{
+		Addr: "192.0.2.7:0",
+		TLS:  serve.TLSFiles{ClientCA: files.ClientCA},
+	})
+	if err == nil || !strings.Contains(err.Error(), "require a certificate of the server") {
+		t.Errorf("Run without TLS: %v", err)
+	}
+	plain := serve.TLSFiles{Cert: files.Cert, Key: files.Key}
+	for name, tt := range map[string]struct{ running, applied serve.TLSFiles }{
+		"TLS without authorities": {plain, files},
+		"no TLS":                  {serve.TLSFiles{}, files},
+		"authorities":             {files, plain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ln, err := net.Listen("tcp", "0.0.0.0:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			control := new(serve.Control)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			started := make(chan struct{})
+			go func() {
+				done <- serve.Serve(ctx, ln, tools{}, &serve.Options{
+					Auth:     testAuth(t),
+					TLS:      tt.running,
+					Live:     serve.Live{Control: control},
+					Observer: serve.Observer{Started: func(*serve.Info) { close(started) }},
+				})
+			}()
+			<-started
+			if err := control.Apply(ctx, &serve.Options{TLS: tt.applied}); err == nil {
+				t.Error("tokens were replaced by certificates that are not verified")
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
