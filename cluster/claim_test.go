@@ -151,3 +151,41 @@ func TestGrants(t *testing.T) {
 		t.Errorf("adopted %v after a grant, want at least the lease of 1s; the owner is in term %d", took, owner.Term())
 	}
 }
+
+// silent is an engine whose updates take effect, but whose answers are lost while silenced is set.
+type silent struct {
+	failing
+
+	silenced atomic.Bool
+	renewed  atomic.Int64 // when the last update took effect, in Unix nanoseconds
+}
+
+func (s *silent) Update(
+	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
+) (uint64, error) {
+	next, err := s.failing.Update(ctx, key, value, revision, ttl)
+	if err != nil {
+		return 0, err
+	}
+	s.renewed.Store(time.Now().UnixNano())
+	if s.silenced.Load() {
+		return 0, errors.New("the answer was lost")
+	}
+	return next, nil
+}
+
+// TestLeaseAfterLostAnswer guards that a report which only finds out about an earlier renewal does
+// not extend the lease: the engine would end it before the replica does.
+func TestLeaseAfterLostAnswer(t *testing.T) {
+	e := &silent{failing: failing{Engine: cluster.NewMemory()}}
+	r := join(t, e)
+	e.silenced.Store(true)
+	eventually(t, "a renewal whose answer is lost", func() bool { return !r.Connected() })
+	e.silenced.Store(false)
+	eventually(t, "the report after it", r.Connected)
+	e.down.Store(true)
+	eventually(t, "the end of the term", func() bool { return r.Term() == 0 })
+	if held := time.Since(time.Unix(0, e.renewed.Load())); held > time.Second {
+		t.Errorf("the term ended %v after the last renewal, want within the lease of 1s", held)
+	}
+}

@@ -447,10 +447,12 @@ func (r *Replica) report(ctx context.Context) error {
 	if errors.Is(err, ErrConflict) { // new, or expired
 		revision, err = r.engine.Create(ctx, key, record, r.opts.Lease)
 	}
-	if errors.Is(err, ErrConflict) { // an update whose answer was lost
+	if errors.Is(err, ErrConflict) {
+		// An update whose answer was lost. It has renewed the lease at an unknown time, so the lease
+		// is renewed again.
 		var stored Record
 		if stored, err = r.engine.Get(ctx, key); err == nil {
-			revision = stored.Revision
+			revision, err = r.engine.Update(ctx, key, record, stored.Revision, r.opts.Lease)
 		}
 	}
 	if err != nil {
