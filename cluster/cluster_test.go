@@ -466,6 +466,32 @@ func TestFormatRefused(t *testing.T) {
 	}
 }
 
+// joining is an engine in which another member reports right after the first list of members.
+type joining struct {
+	cluster.Engine
+
+	member string
+	once   sync.Once
+}
+
+func (j *joining) List(ctx context.Context, group string) ([]cluster.Record, error) {
+	records, err := j.Engine.List(ctx, group)
+	j.once.Do(func() { _, _ = j.Engine.Create(ctx, "member/other", []byte(j.member), time.Minute) })
+	return records, err
+}
+
+// TestFormatOfBothAtOnce ensures that replicas of two formats do not both join if they start at once.
+func TestFormatOfBothAtOnce(t *testing.T) {
+	memory := cluster.NewMemory()
+	_, err := cluster.Join(t.Context(), &joining{Engine: memory, member: `{"id":"old@1"}`}, nil)
+	if !errors.Is(err, cluster.ErrFormat) {
+		t.Errorf("Join = %v, want ErrFormat", err)
+	}
+	if records, err := memory.List(t.Context(), "member"); err != nil || len(records) != 1 {
+		t.Errorf("%d records, %v: the replica has not withdrawn", len(records), err)
+	}
+}
+
 // TestKeyRestored guards against replicas with different keys after the engine lost its data.
 func TestKeyRestored(t *testing.T) {
 	e := cluster.NewMemory()

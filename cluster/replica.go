@@ -198,6 +198,12 @@ func (r *Replica) begin(ctx context.Context) error {
 	if err == nil {
 		err = r.report(ctx)
 	}
+	if err == nil {
+		// One of another format may have joined meanwhile: whichever reports last withdraws.
+		if err = r.compatible(ctx); err != nil {
+			_ = r.engine.Delete(ctx, memberGroup+"/"+r.id, r.revision) // it expires otherwise
+		}
+	}
 	if err == nil && len(r.Keys()) == 0 { // another replica has created them meanwhile
 		err = r.syncKeys(ctx)
 	}
