@@ -125,6 +125,7 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 		}
 	}
 	if !p.sessions.enter(s) {
+		p.sessions.awaitLeft(r.Context(), s)
 		return placed, false, false
 	}
 	switch err := p.sessions.verify(r.Context(), s); {
@@ -143,7 +144,7 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 		session:        s,
 		request:        r,
 	}
-	if r.Method != http.MethodPost { // streams do not keep a session here
+	if r.Method == http.MethodGet { // streams do not keep a session here
 		p.sessions.leave(s)
 		return placed, false, true
 	}
@@ -193,14 +194,15 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 	ctx, cancel := context.WithTimeout(r.Context(), recordTimeout)
 	defer cancel()
 	err := cluster.ErrNotFound
+	key := p.at.keyOf(p.id)
 	var claim cluster.Claim
-	if p.sessions.usable.Load() && !p.sessions.isAbsent(p.id) {
-		claim, err = p.replica.ReadClaim(ctx, p.at.keyOf(p.id))
+	if p.sessions.usable.Load() && !p.sessions.isAbsent(key) {
+		claim, err = p.replica.ReadClaim(ctx, key)
 	}
 	switch {
 	case errors.Is(err, cluster.ErrNotFound):
 		if p.sessions.usable.Load() {
-			p.sessions.noteAbsent(p.id)
+			p.sessions.noteAbsent(p.id, key)
 		}
 		if len(p.unreachable) > 0 {
 			p.refuseStopped(w, r)

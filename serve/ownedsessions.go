@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -35,8 +36,8 @@ type ownedSessions struct {
 	deleted map[string]struct{}
 	// moved maps session ids to the replicas that continue them. It is a cache.
 	moved map[string]string
-	// absent are ids of sessions that have no record, so that clients that use an ended session
-	// do not burden the engine. It is emptied every few seconds.
+	// absent are keys that have no record, so that clients that use an ended session do not burden
+	// the engine. It is emptied every few seconds.
 	absent map[string]struct{}
 	// adopting are the sessions that this replica is about to continue. The channels are closed
 	// at the end.
@@ -74,7 +75,13 @@ type ownedSession struct {
 	written  time.Time
 	over     bool // the session has ended here
 
+	// lost is set once another replica continues the session: nothing is answered for it any more.
+	lost atomic.Bool
+
 	active int // messages being served; guarded by ownedSessions.mu
+	// leaving is not nil once a successor is about to continue the session, and closed when this
+	// replica has given it up. ownedSessions.mu guards the field.
+	leaving chan struct{}
 }
 
 // sessionsAt are the sessions of one endpoint.
@@ -90,6 +97,8 @@ var _ mcpserver.SessionRecords = (*sessionsAt)(nil)
 const (
 	sessionGroup  = "session"
 	recordTimeout = time.Second
+	// maxSessionRecord bounds a record. Clients have up to 16 KiB of it; the rest is subscriptions.
+	maxSessionRecord = 64 << 10
 	// recordWriters is how many records are written at once.
 	recordWriters = 8
 	maxMoved      = 100_000
@@ -176,13 +185,16 @@ func (at *sessionsAt) Started(id string) {
 	s := at.newSession(id)
 	at.all.add(s)
 	at.all.markDirty(s)
+	if !at.server.HasSession(id) {
+		at.Ended(id) // the limits have ended it before it was added
+	}
 }
 
 // Changed implements [mcpserver.SessionRecords].
 func (at *sessionsAt) Changed(ctx context.Context, id string) error {
 	s := at.all.find(id)
 	if s == nil {
-		return nil // of a source that is not stateless
+		return at.unowned(id)
 	}
 	err := at.all.write(ctx, s)
 	if err != nil && !s.attempted.Load() {
@@ -192,11 +204,20 @@ func (at *sessionsAt) Changed(ctx context.Context, id string) error {
 	return err
 }
 
+// unowned returns nil for a session of a source that is not stateless, and otherwise an error: it
+// continues at another replica, which does not know the change.
+func (at *sessionsAt) unowned(id string) error {
+	if at.server.HasSession(id) {
+		return nil
+	}
+	return cluster.ErrLost
+}
+
 // Forget implements [mcpserver.SessionRecords].
 func (at *sessionsAt) Forget(ctx context.Context, id string) error {
 	s := at.all.find(id)
 	if s == nil {
-		return nil
+		return at.unowned(id)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -273,19 +294,21 @@ func (a *ownedSessions) movedTo(id string) string {
 }
 
 // isAbsent reports whether a session was found to have no record a moment ago.
-func (a *ownedSessions) isAbsent(id string) bool {
+func (a *ownedSessions) isAbsent(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, absent := a.absent[id]
+	_, absent := a.absent[key]
 	return absent
 }
 
-func (a *ownedSessions) noteAbsent(id string) {
+// noteAbsent records that a session has no record under a key: it has ended, or never was at the
+// endpoint.
+func (a *ownedSessions) noteAbsent(id, key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.moved, id)
 	if len(a.absent) < maxAbsent {
-		a.absent[id] = struct{}{}
+		a.absent[key] = struct{}{}
 	}
 }
 
@@ -306,6 +329,10 @@ func (a *ownedSessions) signal() {
 
 // errNoLease means that this replica does not own its sessions at present.
 var errNoLease = errors.New("this replica has no lease, because the cluster engine does not answer")
+
+// errRecordSize means that a session has more than a record may have, mostly subscriptions: it ends
+// with its replica unless it has a record that was smaller.
+var errRecordSize = fmt.Errorf("a session needs a record of more than %d bytes", maxSessionRecord)
 
 // errNoRecords means that the engine does not store records of sessions.
 var errNoRecords = errors.New("the cluster engine does not store sessions")
@@ -335,6 +362,9 @@ func (a *ownedSessions) start(ctx context.Context) {
 func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	if s.lost.Load() {
+		return cluster.ErrLost
+	}
 	term := a.replica.Term()
 	if term == 0 {
 		return errNoLease
@@ -345,6 +375,10 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 	}
 	if !a.usable.Load() {
 		return errNoRecords
+	}
+	if len(record) > maxSessionRecord {
+		a.log.Debug("session not stored", "error", errRecordSize)
+		return errRecordSize
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
@@ -357,10 +391,10 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 		s.written = time.Now()
 		s.term.Store(term)
 	case errors.Is(err, cluster.ErrLost):
-		s.over = true
+		s.lost.Store(true)
 		a.fenced.Add(1)
+		s.at.server.DropSession(s.id) // before remove: what the server has and a does not is not fenced
 		a.remove(s, "")
-		s.at.server.DropSession(s.id)
 		a.log.Warn("session lost: another replica continues it")
 	}
 	return err
@@ -368,6 +402,9 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 
 // holds reports whether this replica certainly owns a session now.
 func (a *ownedSessions) holds(s *ownedSession) bool {
+	if s.lost.Load() {
+		return false
+	}
 	if !s.attempted.Load() {
 		return true // no other replica can know it
 	}
@@ -470,7 +507,8 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 		turns <- struct{}{}
 		writers.Go(func() {
 			defer func() { <-turns }()
-			if err := do(); err != nil && !errors.Is(err, cluster.ErrLost) {
+			err := do()
+			if err != nil && !errors.Is(err, cluster.ErrLost) && !errors.Is(err, errRecordSize) {
 				if failures.Add(1) == 1 {
 					a.log.Debug("session records not written, retrying", "error", err)
 				}
@@ -481,7 +519,7 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 		})
 	}
 	for s := range dirty {
-		if failures.Load() > 0 { // the engine does not answer
+		if failures.Load() >= recordWriters { // the engine does not answer
 			a.mu.Lock()
 			a.dirty[s] = struct{}{}
 			a.mu.Unlock()
@@ -521,7 +559,7 @@ func (a *ownedSessions) closeStreams() {
 func (a *ownedSessions) enter(s *ownedSession) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.owned[s.id] != s {
+	if a.owned[s.id] != s || s.leaving != nil {
 		return false
 	}
 	s.active++
@@ -543,20 +581,44 @@ func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor 
 	if unsaved && a.write(ctx, s) != nil {
 		return false
 	}
-	a.mu.Lock()
-	if a.owned[s.id] != s || s.active > 0 {
-		a.mu.Unlock()
+	left := a.startLeaving(s, successor)
+	if left == nil {
 		return false
 	}
-	delete(a.owned, s.id)
-	delete(a.dirty, s)
-	a.noteMovedLocked(s.id, successor)
-	a.mu.Unlock()
+	defer close(left)
 	s.writing.Lock()
 	s.over = true
 	s.writing.Unlock()
-	s.at.server.ReleaseSession(s.id)
+	s.at.server.ReleaseSession(s.id) // before remove: what the server has and a does not is not fenced
+	a.remove(s, successor)
 	return true
+}
+
+// startLeaving makes enter refuse further messages of a session. The result is nil if one is being
+// served.
+func (a *ownedSessions) startLeaving(s *ownedSession, successor string) (left chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.owned[s.id] != s || s.active > 0 || s.leaving != nil {
+		return nil
+	}
+	s.leaving = make(chan struct{})
+	a.noteMovedLocked(s.id, successor)
+	return s.leaving
+}
+
+// awaitLeft waits until a session that is being released has left.
+func (a *ownedSessions) awaitLeft(ctx context.Context, s *ownedSession) {
+	a.mu.Lock()
+	left := s.leaving
+	a.mu.Unlock()
+	if left == nil {
+		return
+	}
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
 }
 
 // fencedWriter refuses what a replica would answer for a session that it may not own any more,

@@ -1,0 +1,297 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// These tests are in the package itself because they stop a replica between two steps.
+
+// steady is a stateless source.
+type steady struct{ mcp.Unimplemented }
+
+func (steady) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server:    mcp.Implementation{Name: "steady", Version: "1"},
+		Tools:     []mcp.Tool{{Name: "level"}},
+		Logging:   true,
+		Stateless: true,
+	}, nil
+}
+
+func (steady) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	level := mcp.RequestFrom(ctx).Session().LogLevel().String()
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(level)}}, nil
+}
+
+// owner is a replica that owns sessions, without the loop that writes their records.
+type owner struct {
+	*sessionsAt
+	replica *cluster.Replica
+	http    http.Handler
+}
+
+func newOwner(t *testing.T, e cluster.Engine) *owner {
+	t.Helper()
+	r, err := cluster.Join(t.Context(), e, &cluster.Options{Name: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Leave(context.Background()) })
+	o := &Options{Logger: slog.New(slog.DiscardHandler)}
+	o.Cluster = r
+	so := mcpserver.Options{
+		Replica:   r.ID(),
+		StateKeys: [][]byte{[]byte(strings.Repeat("k", 32))},
+	}
+	all := newOwnedSessions(o)
+	at := all.at("/mcp", &so)
+	s := mcpserver.New(steady{}, &so)
+	at.serve(s)
+	if err := all.probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return &owner{at, r, s.HTTPHandler(nil)}
+}
+
+// send sends a message for a session through w, and returns its id.
+func (o *owner) send(w http.ResponseWriter, session, body string) (id string) {
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+		r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+	}
+	o.http.ServeHTTP(w, r)
+	return w.Header().Get("Mcp-Session-Id")
+}
+
+func initializeAs(client string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"` + client + `","version":"1"}}}`
+}
+
+// start starts a session that has a record.
+func (o *owner) start(t *testing.T) *ownedSession {
+	t.Helper()
+	s := o.all.find(o.send(httptest.NewRecorder(), "", initializeAs("c")))
+	if s == nil || !o.all.flush(t.Context()) || s.revision == 0 {
+		t.Fatal("no session with a record")
+	}
+	return s
+}
+
+const setAlert = `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"alert"}}`
+
+// TestChangeAtLostSession guards a replica whose session another one continues: it acknowledges
+// nothing more for it, neither changes nor answers, however often it has found out.
+func TestChangeAtLostSession(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	s := a.start(t)
+	claim, err := b.replica.ReadClaim(t.Context(), s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.replica.Adopt(t.Context(), s.key, &claim, a.replica.ID(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	fenced := &fencedWriter{
+		ResponseWriter: w,
+		all:            a.all,
+		session:        s,
+		request:        httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil),
+	}
+	for range 2 {
+		if err := a.all.write(t.Context(), s); !errors.Is(err, cluster.ErrLost) {
+			t.Errorf("write = %v, want ErrLost", err)
+		}
+		if err := a.all.verify(t.Context(), s); !errors.Is(err, cluster.ErrLost) {
+			t.Errorf("verify = %v, want ErrLost", err)
+		}
+		if err := a.Changed(t.Context(), s.id); err == nil {
+			t.Error("a change of a lost session was acknowledged")
+		}
+		if err := a.Forget(t.Context(), s.id); err == nil {
+			t.Error("the end of a lost session was acknowledged")
+		}
+	}
+	if a.server.HasSession(s.id) || a.all.find(s.id) != nil {
+		t.Error("the lost session is still here")
+	}
+	a.send(fenced, s.id, setAlert)
+	if w.Code != http.StatusBadGateway {
+		t.Errorf("a request of a lost session was answered: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestRequestDuringRelease guards a session that is handed over while another request arrives: the
+// request is not served without the fence, but waits until the session has left.
+func TestRequestDuringRelease(t *testing.T) {
+	a := newOwner(t, cluster.NewMemory())
+	s := a.start(t)
+	left := a.all.startLeaving(s, "successor")
+	if left == nil {
+		t.Fatal("the session stays")
+	}
+	if a.all.find(s.id) != s {
+		t.Error("a session that the server still has counts as one without a record")
+	}
+	if a.all.enter(s) {
+		t.Error("a message entered a session that is about to leave")
+	}
+	if a.all.release(t.Context(), s, "another") {
+		t.Error("the session was released twice")
+	}
+	if got := a.all.movedTo(s.id); got != "successor" {
+		t.Errorf("the session moves to %q", got)
+	}
+	waited := make(chan struct{})
+	go func() {
+		a.all.awaitLeft(t.Context(), s)
+		close(waited)
+	}()
+	select {
+	case <-waited:
+		t.Error("the session has left already")
+	case <-time.After(10 * time.Millisecond):
+	}
+	close(left)
+	<-waited
+}
+
+// TestReleaseUnderLoad hands sessions over while their clients change them: a change that was
+// acknowledged is in the record.
+func TestReleaseUnderLoad(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	for range 200 {
+		s := a.start(t)
+		var racing sync.WaitGroup
+		acknowledged := "info"
+		racing.Go(func() {
+			for n := 0; a.server.HasSession(s.id); n++ {
+				p := &placer{
+					hop: &hop{replica: a.replica, sessions: a.all},
+					at:  a.sessionsAt,
+					id:  s.id,
+				}
+				w := httptest.NewRecorder()
+				placed, done, ok := p.local(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil))
+				if done || !ok {
+					continue
+				}
+				level := []string{"alert", "error"}[n%2]
+				a.send(placed.w, s.id, strings.Replace(setAlert, "alert", level, 1))
+				if placed.leave != nil {
+					placed.leave()
+				}
+				if w.Code == http.StatusOK {
+					acknowledged = level
+				}
+			}
+		})
+		over := make(chan struct{})
+		var renewing sync.WaitGroup
+		renewing.Go(func() { // the record is renewed meanwhile, for which a release waits
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					s.writing.Lock()
+					runtime.Gosched()
+					s.writing.Unlock()
+				}
+			}
+		})
+		racing.Go(func() {
+			for !a.all.release(t.Context(), s, "successor") {
+				runtime.Gosched()
+			}
+		})
+		racing.Wait()
+		close(over)
+		renewing.Wait()
+		if a.server.HasSession(s.id) || a.all.find(s.id) != nil {
+			t.Fatal("a released session is still here")
+		}
+		claim, err := b.replica.ReadClaim(t.Context(), s.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.server.RestoreSession(t.Context(), s.id, claim.Value); err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		b.send(w, s.id, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"level"}}`)
+		if !strings.Contains(w.Body.String(), acknowledged) {
+			t.Fatalf("%s was acknowledged, and the record has %s", acknowledged, w.Body)
+		}
+	}
+}
+
+// TestSessionEndedBeforeStarted guards against sessions that are kept for ever: the limits can end
+// one before its start has been reported.
+func TestSessionEndedBeforeStarted(t *testing.T) {
+	a := newOwner(t, cluster.NewMemory())
+	a.Ended("ended")
+	a.Started("ended")
+	if a.all.find("ended") != nil || len(a.all.dirty) != 0 {
+		t.Error("a session that has ended is kept")
+	}
+}
+
+// TestAbsentAtOneEndpoint guards that a request at another endpoint does not make a session
+// unknown at its own.
+func TestAbsentAtOneEndpoint(t *testing.T) {
+	a := newOwner(t, cluster.NewMemory())
+	other := &sessionsAt{all: a.all, path: "/mcp/other"}
+	a.all.noteAbsent("id", other.keyOf("id"))
+	if a.all.isAbsent(a.keyOf("id")) || !a.all.isAbsent(other.keyOf("id")) {
+		t.Error("a session counts as absent at the wrong endpoint")
+	}
+}
+
+// tooLarge is an engine that refuses large records, as NATS does.
+type tooLarge struct{ cluster.Engine }
+
+func (e tooLarge) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
+	if len(value) > 4<<10 && strings.HasPrefix(key, sessionGroup) {
+		return 0, errors.New("too large")
+	}
+	return e.Engine.Create(ctx, key, value, ttl)
+}
+
+// TestOneRecordFails guards that a session whose record cannot be stored does not keep the records
+// of others from being written.
+func TestOneRecordFails(t *testing.T) {
+	a := newOwner(t, tooLarge{cluster.NewMemory()})
+	for i := range 20 {
+		name := "c"
+		if i == 7 {
+			name = strings.Repeat("c", 5<<10)
+		}
+		a.send(httptest.NewRecorder(), "", initializeAs(name))
+	}
+	if a.all.flush(t.Context()) {
+		t.Error("the record that failed is not tried again")
+	}
+	if n := len(a.all.dirty); n != 1 {
+		t.Errorf("%d sessions have no record, want 1", n)
+	}
+}
