@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/visible"
@@ -50,6 +51,9 @@ func (q *answering) visit(ctx context.Context, p *mcp.ElicitParams) (action stri
 	return "accept", nil
 }
 
+// maxAddress bounds the address of a page, which is shown as a whole.
+const maxAddress = 4096
+
 // pageOf returns the address of a page for a browser.
 func pageOf(address string) (*url.URL, error) {
 	page, err := url.Parse(address)
@@ -58,6 +62,9 @@ func pageOf(address string) (*url.URL, error) {
 		return nil, errors.New("not the address of a page")
 	case page.User != nil:
 		return nil, errors.New("the address contains credentials")
+	case strings.ContainsFunc(address, unicode.IsSpace), len(address) > maxAddress:
+		// Spaces could wrap it on the terminal so that its rest looks like a line of its own.
+		return nil, errors.New("the address contains spaces or is too long")
 	}
 	return page, nil
 }
@@ -74,6 +81,9 @@ func warningsAbout(page *url.URL) (warnings []string) {
 	}
 	return warnings
 }
+
+// maxVisits is how many pages one request may require.
+const maxVisits = 10
 
 // maxVisitRounds is how often one request is repeated after visits that the server requires.
 const maxVisitRounds = 3
@@ -100,7 +110,11 @@ func (q *answering) visitFirst(what string, e *mcp.Error) (again bool) {
 	var required struct {
 		Elicitations []mcp.ElicitParams `json:"elicitations"`
 	}
-	if json.Unmarshal(e.Data, &required) != nil || len(required.Elicitations) == 0 || q.decline {
+	n := 0
+	if json.Unmarshal(e.Data, &required) == nil {
+		n = len(required.Elicitations)
+	}
+	if n == 0 || n > maxVisits || q.decline {
 		return false
 	}
 	q.one.Lock()
