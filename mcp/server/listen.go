@@ -302,25 +302,25 @@ func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	if len(uri) > maxURI {
 		return invalidParams("params.uri has %d bytes, want at most %d", len(uri), maxURI)
 	}
+	if rc.session.guest {
+		return errGuest
+	}
 	if w, ok := s.source.(mcp.Subscriber); ok {
 		if err := w.Subscribe(rc, uri); err != nil {
 			return err
 		}
 	}
-	if rc.session.guest {
-		return errGuest
-	}
 	before := rc.session.isSubscribed(uri)
 	if !rc.session.subscribe(s.ledger, rc.Client(), uri) {
 		return errBudget
 	}
+	s.hub.add(rc.session) // at once: a session that ends while its record is written is removed again
 	if err := s.sessionChanged(rc); err != nil {
 		if !before {
 			rc.session.unsubscribe(s.ledger, uri)
 		}
 		return err
 	}
-	s.hub.add(rc.session)
 	a.encoded(rc, []byte(`{}`))
 	return nil
 }

@@ -273,7 +273,7 @@ func (s *Server) setLevel(rc *request, _ *mcp.Catalog, a *answer) error {
 	if rc.session != nil {
 		before := rc.session.logLevel.Swap(uint32(level))
 		if err := s.sessionChanged(rc); err != nil {
-			rc.session.logLevel.Store(before)
+			rc.session.logLevel.CompareAndSwap(uint32(level), before) // unless it was changed again
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,6 +51,9 @@ const (
 	// streamsPerMove separates the numbers of event streams at successive servers of a session,
 	// so that a client cannot resume a stream of one at another.
 	streamsPerMove = 1 << 20
+	// guestStreams is the least number of an event stream of a guest, which cannot be resumed: by
+	// a small number, its client would resume another stream at the server of the session.
+	guestStreams = 1 << 30
 	// maxResumedNumber bounds the number of an event after which a client continues.
 	maxResumedNumber = 1 << 30
 )
@@ -313,6 +317,8 @@ func (s *Server) GuestContext(ctx context.Context, id string, record []byte) (co
 		return nil, err
 	}
 	session.guest = true
+	session.over = true // no event is kept for it
+	session.ensureOutgoing().lastStream = guestStreams + rand.IntN(guestStreams-1)
 	return context.WithValue(ctx, guestKey{}, session), nil
 }
 

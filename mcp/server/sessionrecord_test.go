@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ type recorded struct {
 func (*recorded) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{
 		Server:    mcp.Implementation{Name: "recorded", Version: "1"},
-		Tools:     []mcp.Tool{{Name: "client"}, {Name: "ask"}},
+		Tools:     []mcp.Tool{{Name: "client"}, {Name: "ask"}, {Name: "progress"}},
 		Resources: []mcp.Resource{{URI: "test://a", Name: "a"}},
 		Subscribe: true,
 		Logging:   true,
@@ -37,7 +38,11 @@ func (*recorded) Watch(func(mcp.Change)) (stop func()) { return func() {} }
 
 func (*recorded) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	rc := mcp.RequestFrom(ctx)
-	if p.Name == "ask" {
+	switch p.Name {
+	case "progress":
+		rc.Log(mcp.LogAlert, "", "half way")
+		rc.Log(mcp.LogAlert, "", "almost")
+	case "ask":
 		_, err := rc.Ask(ctx, &mcp.ListRootsParams{})
 		return nil, err
 	}
@@ -137,6 +142,23 @@ func TestSessionRecord(t *testing.T) {
 		if _, _, answer := postB(guest, id, body); !strings.Contains(answer, "try again") {
 			t.Errorf("a guest: %s got %s, want an error", body, answer)
 		}
+	}
+	streams := map[string]bool{}
+	for range 2 {
+		again, err := b.GuestContext(ctx, id, record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, events := postB(again, id, strings.Replace(call, "client", "progress", 1))
+		_, event, _ := strings.Cut(events, "id: ")
+		stream, _, _ := strings.Cut(event, "-")
+		if n, err := strconv.Atoi(stream); err != nil || n < 1<<30 || streams[stream] {
+			t.Errorf("events of a guest: %s, want a stream that no server resumes", events)
+		}
+		streams[stream] = true
+	}
+	if kept := b.Stats().KeptBytes; kept != 0 || b.Stats().Sessions != 0 {
+		t.Errorf("%d bytes of guests are kept", kept)
 	}
 	mallory := mcp.WithPrincipal(guest, &mcp.Principal{Name: "mallory"})
 	if status, _, _ := postB(mallory, id, call); status != http.StatusNotFound {
