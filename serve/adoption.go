@@ -230,9 +230,13 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 		return placed, false, false // it is here, or at another replica
 	case errors.Is(err, cluster.ErrOwned):
 		return p.asGuest(w, r, &claim)
-	case errors.Is(err, errNotRestored):
+	case errors.Is(err, errUnreadable):
 		p.log.Warn("session not continued, its client has to start over", "error", err)
 		p.refuseStopped(w, r)
+		return placed, true, true
+	case errors.Is(err, errNotRestored):
+		p.log.Warn("session not continued at present", "error", err)
+		p.busy(w, r, "the session cannot be continued at present, try again")
 		return placed, true, true
 	}
 	p.busy(w, r, "the session cannot be continued, because the cluster engine does not answer, try again")
@@ -258,8 +262,13 @@ func (p *placer) asGuest(
 	return placed, false, true
 }
 
-// errNotRestored means that a session has been adopted, but cannot be continued here.
-var errNotRestored = errors.New("session not restored")
+var (
+	// errUnreadable means that this replica cannot read the record of a session.
+	errUnreadable = errors.New("record not readable")
+	// errNotRestored means that a session has been adopted, but cannot be continued here now: the
+	// limits do not allow it, or a subscription failed. The next request tries it again.
+	errNotRestored = errors.New("session not restored")
+)
 
 // adopt makes this replica the owner of a session. Concurrent requests wait for the first.
 func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
@@ -286,6 +295,9 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	if p.at.server.HasSession(p.id) {
 		return nil // adopted since the record was read
 	}
+	if _, err := p.at.server.GuestContext(ctx, p.id, claim.Value); err != nil {
+		return errors.Join(errUnreadable, err) // another replica may have the key
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
 	defer cancel()
 	key := p.at.keyOf(p.id)
@@ -301,7 +313,7 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	s.term.Store(term)
 	a.add(s)
 	if err := p.at.server.RestoreSession(ctx, p.id, claim.Value); err != nil {
-		p.at.Ended(p.id)
+		a.remove(s, "")
 		return errors.Join(errNotRestored, err)
 	}
 	how := adoptedLost

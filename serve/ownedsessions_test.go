@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,19 +20,34 @@ import (
 
 // These tests are in the package itself because they stop a replica between two steps.
 
-// steady is a stateless source.
-type steady struct{ mcp.Unimplemented }
+// steady is a stateless source, whose resources cannot be subscribed to while failing is set.
+type steady struct {
+	mcp.Unimplemented
 
-func (steady) Catalog(context.Context) (*mcp.Catalog, error) {
+	failing atomic.Bool
+}
+
+func (s *steady) Subscribe(context.Context, string) error {
+	if s.failing.Load() {
+		return errors.New("the upstream server does not answer")
+	}
+	return nil
+}
+
+func (*steady) Watch(func(mcp.Change)) (stop func()) { return func() {} }
+
+func (*steady) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{
 		Server:    mcp.Implementation{Name: "steady", Version: "1"},
 		Tools:     []mcp.Tool{{Name: "level"}},
+		Resources: []mcp.Resource{{URI: "test://a", Name: "a"}},
+		Subscribe: true,
 		Logging:   true,
 		Stateless: true,
 	}, nil
 }
 
-func (steady) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+func (*steady) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	level := mcp.RequestFrom(ctx).Session().LogLevel().String()
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(level)}}, nil
 }
@@ -40,6 +56,7 @@ func (steady) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToo
 type owner struct {
 	*sessionsAt
 	replica *cluster.Replica
+	source  *steady
 	http    http.Handler
 }
 
@@ -58,12 +75,13 @@ func newOwner(t *testing.T, e cluster.Engine) *owner {
 	}
 	all := newOwnedSessions(o)
 	at := all.at("/mcp", &so)
-	s := mcpserver.New(steady{}, &so)
+	src := &steady{}
+	s := mcpserver.New(src, &so)
 	at.serve(s)
 	if err := all.probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return &owner{at, r, s.HTTPHandler(nil)}
+	return &owner{at, r, src, s.HTTPHandler(nil)}
 }
 
 // send sends a message for a session through w, and returns its id.
@@ -92,6 +110,16 @@ func (o *owner) start(t *testing.T) *ownedSession {
 		t.Fatal("no session with a record")
 	}
 	return s
+}
+
+// placer returns a placer for a request of a session that a replica has released, or "".
+func (o *owner) placer(id, releasedBy string) *placer {
+	return &placer{
+		hop:      &hop{replica: o.replica, sessions: o.all},
+		at:       o.sessionsAt,
+		id:       id,
+		forwards: hopped{released: releasedBy},
+	}
 }
 
 const setAlert = `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"alert"}}`
@@ -185,11 +213,7 @@ func TestReleaseUnderLoad(t *testing.T) {
 		acknowledged := "info"
 		racing.Go(func() {
 			for n := 0; a.server.HasSession(s.id); n++ {
-				p := &placer{
-					hop: &hop{replica: a.replica, sessions: a.all},
-					at:  a.sessionsAt,
-					id:  s.id,
-				}
+				p := a.placer(s.id, "")
 				w := httptest.NewRecorder()
 				placed, done, ok := p.local(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil))
 				if done || !ok {
@@ -293,5 +317,45 @@ func TestOneRecordFails(t *testing.T) {
 	}
 	if n := len(a.all.dirty); n != 1 {
 		t.Errorf("%d sessions have no record, want 1", n)
+	}
+}
+
+// TestAdoptionThatFails guards a session that a replica adopts but cannot continue at present: its
+// record stays, and the next request continues it. A record that the replica cannot read is left to
+// others.
+func TestAdoptionThatFails(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	s := a.start(t)
+	w := httptest.NewRecorder()
+	a.send(w, s.id, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"test://a"}}`)
+	if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "error") {
+		t.Fatalf("subscribe: %d %s", w.Code, w.Body)
+	}
+	adopt := func() error {
+		claim, err := b.replica.ReadClaim(t.Context(), s.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.placer(s.id, a.replica.ID()).adopt(t.Context(), &claim)
+	}
+	other := mcpserver.New(b.source, &mcpserver.Options{StateKeys: [][]byte{[]byte(strings.Repeat("o", 32))}})
+	usual := b.server
+	b.sessionsAt.server = other
+	if err := adopt(); !errors.Is(err, errUnreadable) {
+		t.Errorf("with another key: %v, want errUnreadable", err)
+	}
+	b.sessionsAt.server = usual
+	if claim, err := b.replica.ReadClaim(t.Context(), s.key); err != nil || claim.Owner != a.replica.ID() {
+		t.Errorf("the owner of a record that cannot be read is %q, %v", claim.Owner, err)
+	}
+	b.source.failing.Store(true)
+	if err := adopt(); !errors.Is(err, errNotRestored) || b.server.HasSession(s.id) {
+		t.Errorf("while subscribing fails: %v, want errNotRestored", err)
+	}
+	b.source.failing.Store(false)
+	b.all.flush(t.Context())
+	if err := adopt(); err != nil || !b.server.HasSession(s.id) {
+		t.Errorf("the next attempt: %v", err)
 	}
 }
