@@ -58,7 +58,7 @@ type Member struct {
 	Format int `json:"format"`
 }
 
-// Format is the version of what replicas write to the engine and say to each other. Programs with the
+// Format is the version of what replicas write to the engine and exchange. Programs with the
 // same format serve in one cluster. It grows with each change that the program before does not
 // understand, and only such a change.
 const Format = 1

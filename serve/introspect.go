@@ -144,20 +144,24 @@ func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principa
 	v.mu.Unlock()
 	defer leave()
 
+	err := errors.New("the question failed") // of a panic
+	var p *mcp.Principal
+	defer func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		answer.p = p
+		answer.err = err
+		answer.until = now.Add(v.opts.Remember)
+		switch {
+		case err != nil && !errors.Is(err, ErrToken):
+			answer.until = now.Add(time.Second) // the issuer may recover
+		case err == nil && !p.Expires.IsZero() && p.Expires.Before(answer.until):
+			answer.until = p.Expires
+		}
+		close(answer.done)
+	}()
 	// The answer serves all requests with the token, so it is awaited if this client disconnects.
-	p, err := v.ask(context.WithoutCancel(ctx), token)
-	v.mu.Lock()
-	answer.p = p
-	answer.err = err
-	answer.until = now.Add(v.opts.Remember)
-	switch {
-	case err != nil && !errors.Is(err, ErrToken):
-		answer.until = now.Add(time.Second) // the issuer may recover
-	case err == nil && !p.Expires.IsZero() && p.Expires.Before(answer.until):
-		answer.until = p.Expires
-	}
-	v.mu.Unlock()
-	close(answer.done)
+	p, err = v.ask(context.WithoutCancel(ctx), token)
 	return p, err
 }
 
