@@ -417,11 +417,12 @@ check('traffic: HTTP headers are shown, and no token is', async () => {
   await rowOf(page, 'POST http').first().waitFor()
   await page.getByRole('button', { name: 'Copy as' }).click()
   await page.getByRole('menuitem', { name: 'curl', exact: true }).click()
-  const copied = await page.waitForFunction(async () => {
-    const text = await navigator.clipboard.readText() // which an earlier copy may still replace
-    return text.startsWith('curl ') && text.includes('get_issue_10') ? text : undefined
-  })
-  const seen = [text, await page.content(), await copied.jsonValue(), await (await lab.api('record')).text(), await (await lab.api('state')).text()]
+  let copied = '' // which an earlier copy may still replace
+  await holds(async () => {
+    copied = await page.evaluate(() => navigator.clipboard.readText())
+    return copied.startsWith('curl ') && copied.includes('get_issue_10')
+  }, () => copied)
+  const seen = [text, await page.content(), copied, await (await lab.api('record')).text(), await (await lab.api('state')).text()]
   must(!seen.some((s) => s.includes(secret)), 'the token is shown')
   must(seen[2].includes('$MCP_CLIENT_TOKEN'), seen[2])
   none(await clean())

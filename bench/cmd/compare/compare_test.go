@@ -103,7 +103,7 @@ func TestSelect(t *testing.T) {
 	for _, p := range peers {
 		names = append(names, p.Key().Name)
 	}
-	if diff := cmp.Diff(names, []string{httpFloor, stdioFloor, wsFloor, plain, "mcp-go"}); diff != "" {
+	if diff := cmp.Diff(names, []string{httpFloor, stdioFloor, wsFloor, plain, withJWT, "mcp-go"}); diff != "" {
 		t.Errorf("floors always run (-got +want):\n%s", diff)
 	}
 	if _, err := selectPeers(&options{peers: "mcp-go,unknown"}); err == nil {
