@@ -1,65 +1,16 @@
 package docs
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
-
-// Variant is a version or a language of documents that are kept side by side.
-type Variant struct {
-	// Name is the value of the argument that chooses it, such as "2.1" or "de".
-	Name string `json:"name"`
-	// Folder has its documents, below the folder of all. Default: Name.
-	Folder string `json:"folder"`
-	// BaseURL is where its pages are published. Default: Folder below that of the documents.
-	BaseURL string `json:"baseURL"`
-}
-
-// Variants are the versions or languages of documents, the default first.
-type Variants struct {
-	// List has them; if it is empty, they are detected, unless Off is set.
-	List []Variant
-	Off  bool
-}
-
-// UnmarshalJSON decodes false, true for the default, or a list of names and objects.
-func (v *Variants) UnmarshalJSON(text []byte) error {
-	switch string(bytes.TrimSpace(text)) {
-	case "false":
-		*v = Variants{Off: true}
-		return nil
-	case "true":
-		*v = Variants{}
-		return nil
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(text, &list); err != nil {
-		return err
-	}
-	v.List = nil
-	for _, raw := range list {
-		var one Variant
-		if json.Unmarshal(raw, &one.Name) != nil {
-			if err := json.Unmarshal(raw, &one); err != nil {
-				return err
-			}
-		}
-		one.Folder = cmp.Or(one.Folder, one.Name)
-		v.List = append(v.List, one)
-	}
-	return nil
-}
 
 // edition is one version of the documents in one language.
 type edition struct {
@@ -165,22 +116,6 @@ func findEditions(fsys fs.FS, prefix string, beside *config, opts *Options) *edi
 	return f.found
 }
 
-// inFolders returns a function that returns the folders of an edition: those of its version and
-// its language in either order.
-func inFolders(root string) func(version, language *Variant) []string {
-	return func(version, language *Variant) []string {
-		switch {
-		case version == nil:
-			return []string{path.Join(root, language.Folder)}
-		case language == nil:
-			return []string{path.Join(root, version.Folder)}
-		}
-		return []string{
-			path.Join(root, version.Folder, language.Folder), path.Join(root, language.Folder, version.Folder),
-		}
-	}
-}
-
 // shallow lists the files of a folder in the uppermost levels: all of the top, where configuration
 // is, and a limited number below.
 func shallow(fsys fs.FS) files {
@@ -209,326 +144,6 @@ func shallow(fsys fs.FS) files {
 	return there
 }
 
-// docusaurus finds the versions and locales of a project of Docusaurus, and of mike, which has
-// a file of the same name. It reports whether there are any.
-func (f *finder) docusaurus(there files) bool {
-	if _, ok := there["versions.json"]; ok && f.mike() {
-		return true
-	}
-	d := &detector{fsys: f.fsys, there: there}
-	main := d.docusaurusFile()
-	if main == "" {
-		return false
-	}
-	root := d.script(&config{}, main).root
-	locale := cmp.Or(root.Get("i18n", "defaultLocale").String(), "en")
-	var names []string
-	if json.Unmarshal([]byte(d.read("versions.json")), &names) != nil || !isFolderIn(f.fsys, "versioned_docs") {
-		names = nil
-	}
-	last := ""
-	label := "next"
-	f.current = "docs"
-	for _, preset := range root.Get("presets").Elements() {
-		if len(preset.Items) == 2 {
-			docs := preset.Items[1].Get("docs")
-			f.current = path.Clean(cmp.Or(docs.Get("path").String(), f.current))
-			last = cmp.Or(docs.Get("lastVersion").String(), last)
-			label = cmp.Or(docs.Get("versions", "current", "label").String(), label)
-		}
-	}
-	for _, name := range names {
-		f.versions = append(f.versions, Variant{Name: name, Folder: "versioned_docs/version-" + name})
-	}
-	switch {
-	case !isFolderIn(f.fsys, f.current):
-		if len(f.versions) == 0 {
-			return false // translations without their originals
-		}
-	case len(f.versions) > 0:
-		f.versions = append(f.versions, Variant{Name: label, Folder: f.current})
-		if last == "current" {
-			last = label
-		}
-	}
-	first(f.versions, last)
-	if others, err := fs.ReadDir(f.fsys, "i18n"); err == nil {
-		for _, other := range others {
-			if other.IsDir() && other.Name() != locale &&
-				isFolderIn(f.fsys, path.Join("i18n", other.Name(), docusaurusDocs)) {
-				f.languages = append(f.languages, Variant{Name: other.Name()})
-			}
-		}
-	}
-	if len(f.languages) > 0 {
-		f.languages = slices.Insert(f.languages, 0, Variant{Name: locale})
-	}
-	f.dirOf = func(version, language *Variant) []string {
-		folder := f.current
-		if version != nil {
-			folder = version.Folder
-		}
-		if language == nil || language.Name == locale {
-			return []string{folder}
-		}
-		translation := "current"
-		if folder != f.current {
-			translation = path.Base(folder)
-		}
-		return []string{path.Join("i18n", language.Name, docusaurusDocs, translation)}
-	}
-	f.project = len(f.versions)+len(f.languages) > 0
-	return f.project
-}
-
-// docusaurusDocs is the folder of the translated documents of a locale.
-const docusaurusDocs = "docusaurus-plugin-content-docs"
-
-// mike finds the versions that mike has published.
-func (f *finder) mike() bool {
-	data, err := fs.ReadFile(f.fsys, "versions.json")
-	var list []struct {
-		Version string
-		Aliases []string
-	}
-	if err != nil || json.Unmarshal(data, &list) != nil {
-		return false
-	}
-	latest := ""
-	for _, v := range list {
-		if v.Version == "" || !isFolderIn(f.fsys, v.Version) {
-			continue
-		}
-		f.versions = append(f.versions, Variant{Name: v.Version, Folder: v.Version})
-		if latest == "" && (slices.Contains(v.Aliases, "latest") || slices.Contains(v.Aliases, "stable")) {
-			latest = v.Version
-		}
-	}
-	if latest == "" {
-		released := func(v Variant) bool { return !slices.Contains(unreleased, v.Name) }
-		if i := slices.IndexFunc(f.versions, released); i >= 0 {
-			latest = f.versions[i].Name // mike lists the newest first
-		}
-	}
-	first(f.versions, latest)
-	return len(f.versions) > 0
-}
-
-// first moves the variant of a name to the front.
-func first(list []Variant, name string) {
-	if i := slices.IndexFunc(list, func(v Variant) bool { return v.Name == name }); i > 0 {
-		chosen := list[i]
-		copy(list[1:i+1], list[:i])
-		list[0] = chosen
-	}
-}
-
-// versionName matches a folder with the documents of a version. A mere number may be that of a
-// chapter.
-var versionName = lazyregexp.New(`^(?:v\d+(?:[._](?:\d+|x))*|\d+(?:\.(?:\d+|x))+)$`)
-
-// branches are the names of versions without a number, in the order in which they are the
-// default, and unreleased those that never are while there is another.
-var (
-	branches   = []string{"latest", "stable", "current"}
-	unreleased = []string{"next", "main", "master", "dev", "edge", "canary"}
-)
-
-// folders finds versions and languages by the names of folders: all folders with documents must
-// be of one kind.
-func (f *finder) folders(root string) {
-	names := documentFolders(f.fsys, root)
-	kind := func(name string) (version, language bool) {
-		return isVersion(name), isLanguage(name)
-	}
-	numbered := 0
-	var versions, languages []Variant
-	for _, name := range names {
-		v, l := kind(name)
-		switch {
-		case v:
-			versions = append(versions, Variant{Name: name, Folder: name})
-			if versionName().MatchString(name) {
-				numbered++
-			}
-		case l:
-			languages = append(languages, Variant{Name: name, Folder: name})
-		}
-	}
-	loose := f.loose(root)
-	switch {
-	case len(names) < 2 || len(loose) >= len(names):
-		return
-	case len(versions) == len(names) && numbered > 0:
-		slices.SortFunc(versions, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
-		f.versions = versions
-	case len(languages) == len(names):
-		f.languages = languages
-		first(f.languages, "en")
-		first(f.languages, f.config.language)
-	default:
-		return
-	}
-	f.below(root)
-	f.noteLoose(root, loose)
-}
-
-// noteLoose reports documents in a folder that belong to no edition.
-func (f *finder) noteLoose(folder string, names []string) {
-	for _, name := range names {
-		note := finding(ruleVariant, path.Join(f.prefix, folder, name), 0, "",
-			"the document is left out: it is in none of the folders with versions or languages")
-		note.Severity = check.Note
-		f.found.report.Add(note)
-	}
-}
-
-// loose returns the documents next to the folders of editions, without a first page, which only
-// leads to them.
-func (f *finder) loose(root string) []string {
-	entries, err := fs.ReadDir(f.fsys, cmp.Or(root, "."))
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, e := range entries {
-		name := e.Name()
-		if e.Type().IsRegular() && isDocument(name) && !isIndex(strings.TrimSuffix(name, path.Ext(name))) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// isVersion reports whether a name is that of a folder with the documents of a version.
-func isVersion(name string) bool {
-	return versionName().MatchString(name) || slices.Contains(branches, name) || slices.Contains(unreleased, name)
-}
-
-// below finds the other kind of variants below the folders of one kind: all folders with documents
-// there must be of the other kind. A folder without any has documents of the default one.
-func (f *finder) below(root string) {
-	outer, isInner := f.versions, isLanguage
-	if len(outer) == 0 {
-		outer, isInner = f.languages, isVersion
-	}
-	const most = 100
-	var inner []Variant
-	loose := make(map[string][]string)
-	plain := make(map[string]bool)
-	known := make(map[string]bool)
-	for _, v := range outer {
-		folder := path.Join(root, v.Folder)
-		names := documentFolders(f.fsys, folder)
-		if !slices.ContainsFunc(names, isInner) {
-			plain[v.Name] = true
-			continue
-		}
-		loose[folder] = f.loose(folder)
-		for _, name := range names {
-			if !isInner(name) || len(inner) == most || len(loose[folder]) >= max(len(names), 2) {
-				return
-			}
-			if !known[name] {
-				known[name] = true
-				inner = append(inner, Variant{Name: name, Folder: name})
-			}
-		}
-	}
-	if len(inner) < 2 {
-		return
-	}
-	if len(f.versions) > 0 {
-		f.languages = inner
-		first(f.languages, "en")
-		first(f.languages, f.config.language)
-	} else {
-		slices.SortFunc(inner, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
-		f.versions = inner
-	}
-	for _, folder := range slices.Sorted(maps.Keys(loose)) {
-		f.noteLoose(folder, loose[folder])
-	}
-	nested := f.dirOf
-	f.dirOf = func(version, language *Variant) []string {
-		dirs := nested(version, language)
-		if version == nil || language == nil {
-			return dirs
-		}
-		for _, pair := range [][2]*Variant{{version, language}, {language, version}} {
-			if plain[pair[0].Name] && pair[1].Name == inner[0].Name {
-				dirs = append(dirs, path.Join(root, pair[0].Folder))
-			}
-		}
-		return dirs
-	}
-}
-
-// documentFolders returns the names of the folders in a folder that have documents.
-func documentFolders(fsys fs.FS, root string) []string {
-	entries, err := fs.ReadDir(fsys, cmp.Or(root, "."))
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() || leftOut(e.Name()) || strings.HasPrefix(e.Name(), "_") || e.Name() == ".vitepress" {
-			continue
-		}
-		sub, err := fs.Sub(fsys, path.Join(root, e.Name()))
-		if err == nil && HasDocuments(sub) {
-			names = append(names, e.Name())
-		}
-	}
-	return names
-}
-
-// compareVersions orders versions by their numbers: unreleased ones first, then numbers, and
-// branches that are the default last.
-func compareVersions(a, b string) int {
-	rank := func(name string) int {
-		switch {
-		case slices.Contains(unreleased, name):
-			return -1
-		case slices.Contains(branches, name):
-			return 1 + len(branches) - slices.Index(branches, name)
-		}
-		return 0
-	}
-	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
-		return c
-	}
-	split := func(name string) []string {
-		return strings.FieldsFunc(strings.TrimPrefix(name, "v"), func(r rune) bool { return r == '.' || r == '_' })
-	}
-	return slices.CompareFunc(split(a), split(b), func(x, y string) int {
-		m, errM := strconv.Atoi(x)
-		n, errN := strconv.Atoi(y)
-		if errM != nil || errN != nil {
-			return cmp.Compare(x, y) // "x" is after all numbers
-		}
-		return cmp.Compare(m, n)
-	})
-}
-
-// languageCodes are those of ISO 639-1 into which documentation is translated.
-const languageCodes = " af am ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fil fr ga gl gu he hi hr " +
-	"hu hy id is it ja ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no pa pl ps pt ro ru si sk sl sq " +
-	"sr sv sw ta te th tr uk ur uz vi zh "
-
-// region matches the part of a language code after the language.
-var region = lazyregexp.New(`^[-_](?i:hans|hant|latn|cyrl|[a-z]{2}|419)$`)
-
-// isLanguage reports whether a name is the code of a language, such as "pt-BR".
-func isLanguage(name string) bool {
-	end := strings.IndexAny(name, "-_")
-	if end < 0 {
-		end = len(name)
-	}
-	return end > 1 && strings.Contains(languageCodes, " "+name[:end]+" ") &&
-		(end == len(name) || region().MatchString(name[end:]))
-}
-
 // declared replaces what was found by what the options declare.
 func (f *finder) declared() {
 	for _, axis := range []struct {
@@ -555,20 +170,8 @@ func (f *finder) declared() {
 	}
 }
 
-// foldersBelow returns the folders of others that are below that of a variant, from there.
-func foldersBelow(v *Variant, others []Variant) []string {
-	var list []string
-	for _, other := range others {
-		rest, found := other.Folder, v.Folder == ""
-		if !found {
-			rest, found = strings.CutPrefix(other.Folder, v.Folder+"/")
-		}
-		if found && rest != "" {
-			list = append(list, rest)
-		}
-	}
-	return list
-}
+// maxEditions bounds the editions of a site: the tools list all versions and languages.
+const maxEditions = 200
 
 // combine adds the editions of all versions and languages that have documents.
 func (f *finder) combine(root string) {
@@ -583,6 +186,11 @@ func (f *finder) combine(root string) {
 				sub, err := fs.Sub(f.fsys, cmp.Or(dir, "."))
 				if err != nil || !HasDocuments(sub) {
 					continue
+				}
+				if len(f.found.list) == maxEditions {
+					f.found.err = fmt.Errorf("more than %d versions and languages with documents: list some in "+
+						"versions or languages of slipway.site.yaml, or set them to false", maxEditions)
+					return
 				}
 				e := edition{dir: cmp.Or(dir, ".")}
 				e.as = f.view(v, l)
@@ -686,38 +294,9 @@ func (f *finder) lead() {
 		}
 	}
 	if len(all.list) > 0 {
-		toFront(all.versions, all.list[0].version)
-		toFront(all.languages, all.list[0].language)
+		toFront(all.versions, func(name string) bool { return name == all.list[0].version })
+		toFront(all.languages, func(name string) bool { return name == all.list[0].language })
 	}
-}
-
-// toFront moves a name to the front of a list.
-func toFront(list []string, name string) {
-	if i := slices.Index(list, name); i > 0 {
-		copy(list[1:i+1], list[:i])
-		list[0] = name
-	}
-}
-
-// pointers returns the variants, or one nil if there are none.
-func pointers(list []Variant) []*Variant {
-	if len(list) == 0 {
-		return []*Variant{nil}
-	}
-	var all []*Variant
-	for i := range list {
-		all = append(all, &list[i])
-	}
-	return all
-}
-
-// versionLabel returns the value of the argument for a version. A mere number would share file
-// names with the part of a page.
-func versionLabel(name string) string {
-	if strings.Trim(name, "0123456789") == "" {
-		return "v" + name
-	}
-	return name
 }
 
 // publishedUnder returns the path of an edition in dir below the address of the documents, or its
@@ -804,17 +383,6 @@ func (f *finder) navigation() {
 			e.config.found = nil
 		}
 	}
-}
-
-// sidebars returns the file with the sidebars of a version of Docusaurus, or "" for those of
-// the current one.
-func (e *edition) sidebars(f *finder) string {
-	for _, v := range f.versions {
-		if versionLabel(v.Name) == e.version && v.Folder != f.current {
-			return fmt.Sprintf("versioned_sidebars/version-%s-sidebars.json", v.Name)
-		}
-	}
-	return ""
 }
 
 // isFolderIn reports whether a folder exists in fsys.

@@ -538,6 +538,28 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
+// The tools list every version, so there is a limit of them.
+func TestTooManyEditions(t *testing.T) {
+	files := make(map[string]string)
+	for i := range 200 {
+		files[fmt.Sprintf("v%d/a.md", i+1)] = "# A\n\nText.\n"
+	}
+	site := func() error {
+		in, err := docs.Dir(sitetest.Folder(t, files), nil)
+		if err == nil {
+			_, err = in.Site(t.Context())
+		}
+		return err
+	}
+	if err := site(); err != nil {
+		t.Errorf("200 versions: %v", err)
+	}
+	files["v201/a.md"] = "# A\n\nText.\n"
+	if err := site(); err == nil || !strings.Contains(err.Error(), "more than 200 versions and languages") {
+		t.Errorf("201 versions: %v", err)
+	}
+}
+
 // A group of the navigation may have the name of a version.
 func TestGroupLikeAVersion(t *testing.T) {
 	b := openFolder(t, map[string]string{

@@ -139,7 +139,7 @@ func (f *finder) suffixed(there files, root string) {
 	for _, code := range codes {
 		f.languages = append(f.languages, Variant{Name: code})
 	}
-	first(f.languages, main)
+	toFront(f.languages, called(main))
 	f.dirOf = func(_, _ *Variant) []string { return []string{path.Join(root, ".")} }
 }
 
