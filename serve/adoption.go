@@ -85,7 +85,7 @@ func (h *Handler) placeSession(w http.ResponseWriter, r *http.Request, id string
 		if known == "" {
 			known = owner
 		}
-		if p.forwards.released == "" && p.send(w, r, known) {
+		if p.forwards.released == (released{}) && p.send(w, r, known) {
 			return here, true
 		}
 		placed, done, ok := p.byRecord(w, r)
@@ -116,11 +116,11 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 	if retiring && len(p.unreachable) == 0 && p.forwards.hops < maxHops {
 		next := p.replica.Successor(p.id)
 		if next != nil && p.sessions.release(r.Context(), s, next.ID) {
-			p.forwards.released = p.replica.ID()
+			p.forwards.released = released{p.replica.ID(), s.releasedAt()}
 			if p.forwardTo(w, r, next) {
 				return placed, true, true
 			}
-			p.forwards.released = "" // the session is nowhere, so it is continued here
+			p.forwards.released = released{} // the session is nowhere, so it is continued here
 			return placed, false, false
 		}
 	}
@@ -197,7 +197,7 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 	key := p.at.keyOf(p.id)
 	var claim cluster.Claim
 	if p.sessions.usable.Load() && !p.sessions.isAbsent(key) {
-		claim, err = p.replica.ReadClaim(ctx, key)
+		claim, err = p.sessions.read(ctx, key)
 	}
 	switch {
 	case errors.Is(err, cluster.ErrNotFound):
@@ -213,7 +213,7 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 		p.busy(w, r, "the session cannot be found, because the cluster engine does not answer, try again")
 		return placed, true, true
 	}
-	if claim.Owner != p.forwards.released && p.send(w, r, claim.Owner) {
+	if !p.forwards.released.is(&claim) && p.send(w, r, claim.Owner) {
 		p.sessions.noteMoved(p.id, claim.Owner)
 		return placed, true, true
 	}
@@ -302,7 +302,11 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	defer cancel()
 	key := p.at.keyOf(p.id)
 	term := p.replica.Term()
-	revision, err := p.replica.Adopt(ctx, key, claim, p.forwards.released, p.at.ttl())
+	how, releasedBy := adoptedLost, ""
+	if p.forwards.released.is(claim) {
+		how, releasedBy = adoptedHandover, claim.Owner
+	}
+	revision, err := p.replica.Adopt(ctx, key, claim, releasedBy, p.at.ttl())
 	if err != nil {
 		return err
 	}
@@ -315,10 +319,6 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	if err := p.at.server.RestoreSession(ctx, p.id, claim.Value); err != nil {
 		a.remove(s, "")
 		return errors.Join(errNotRestored, err)
-	}
-	how := adoptedLost
-	if p.forwards.released != "" {
-		how = adoptedHandover
 	}
 	a.adopted[how].Add(1)
 	a.markDirty(s) // with how often it has moved

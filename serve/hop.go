@@ -65,8 +65,10 @@ const (
 	hopLocal  = "Slipway-Local-Address"  // where it connected to
 	hopSecure = "Slipway-Client-Secure"  // present if it used TLS
 	hopCount  = "Slipway-Hops"           // how often the request has been forwarded
-	// hopReleased is the replica that has released the session of the request.
+	// hopReleased is the replica that has released the session of the request, and hopRevision the
+	// revision of its record then.
 	hopReleased = "Slipway-Released"
+	hopRevision = "Slipway-Released-Revision"
 )
 
 // hoppedKey is the key of a *hopped in the context of a request that another replica has
@@ -75,8 +77,19 @@ type hoppedKey struct{}
 
 type hopped struct {
 	hops     int
-	released string // the replica that has released the session, or ""
+	released released
 }
+
+// released is how a replica has released a session, or zero. If the replica takes the session back,
+// the revision of the record grows, so that a request which it has forwarded before, and which was
+// delayed, releases nothing.
+type released struct {
+	by       string
+	revision uint64
+}
+
+// is reports whether the owner of a claim has released it.
+func (r released) is(c *cluster.Claim) bool { return r.by == c.Owner && r.revision == c.Revision }
 
 // hoppedFrom returns nil for a request of a client.
 func hoppedFrom(ctx context.Context) *hopped {
@@ -224,9 +237,10 @@ func (p *hop) receive(h *Handler) http.Handler {
 			return
 		}
 		hops, _ := strconv.Atoi(r.Header.Get(hopCount))
+		revision, _ := strconv.ParseUint(r.Header.Get(hopRevision), 10, 64)
 		ctx := context.WithValue(r.Context(), hoppedKey{}, &hopped{
 			hops:     max(hops, 1), // the previous release does not count
-			released: r.Header.Get(hopReleased),
+			released: released{r.Header.Get(hopReleased), revision},
 		})
 		if local, err := net.ResolveTCPAddr("tcp", r.Header.Get(hopLocal)); err == nil {
 			ctx = context.WithValue(ctx, http.LocalAddrContextKey, local)
@@ -249,6 +263,7 @@ func removeHopHeaders(h http.Header) {
 	h.Del(hopSecure)
 	h.Del(hopCount)
 	h.Del(hopReleased)
+	h.Del(hopRevision)
 }
 
 // passOn forwards a request that another replica has to serve, and reports whether it did, or has
@@ -329,8 +344,9 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 			removeHopHeaders(out.Out.Header)
 			out.Out.Header.Set(hopClient, r.RemoteAddr)
 			out.Out.Header.Set(hopCount, strconv.Itoa(as.hops))
-			if as.released != "" {
-				out.Out.Header.Set(hopReleased, as.released)
+			if as.released != (released{}) {
+				out.Out.Header.Set(hopReleased, as.released.by)
+				out.Out.Header.Set(hopRevision, strconv.FormatUint(as.released.revision, 10))
 			}
 			if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 				out.Out.Header.Set(hopLocal, local.String())

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +44,7 @@ type ownedSessions struct {
 	// adopting are the sessions that this replica is about to continue. The channels are closed
 	// at the end.
 	adopting map[string]chan struct{}
+	reads    chan struct{} // the records being read, see read
 
 	// usable is set once the engine has stored or found out about a record. Until then, sessions end
 	// with their replica.
@@ -126,6 +129,7 @@ func newOwnedSessions(o *Options) *ownedSessions {
 		moved:    make(map[string]string),
 		absent:   make(map[string]struct{}),
 		adopting: make(map[string]chan struct{}),
+		reads:    make(chan struct{}, maxReads),
 	}
 }
 
@@ -473,16 +477,17 @@ func (a *ownedSessions) run(ctx context.Context) {
 	}
 }
 
+// all returns the sessions that this replica owns now.
+func (a *ownedSessions) all() []*ownedSession {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Values(a.owned))
+}
+
 // renew marks the records that expire before their sessions could. Unused sessions
 // expire as they do without a cluster.
 func (a *ownedSessions) renew() {
-	a.mu.Lock()
-	all := make([]*ownedSession, 0, len(a.owned))
-	for _, s := range a.owned {
-		all = append(all, s)
-	}
-	a.mu.Unlock()
-	for _, s := range all {
+	for _, s := range a.all() {
 		seen, ok := s.at.server.SessionSeen(s.id)
 		s.writing.Lock()
 		due := ok && seen.After(s.written) && time.Since(s.written) > s.at.ttl()/5
@@ -541,13 +546,7 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 // closeStreams closes the notification streams of all sessions when the lease has been lost, or is
 // back: clients open them again, where the session then is.
 func (a *ownedSessions) closeStreams() {
-	a.mu.Lock()
-	all := make([]*ownedSession, 0, len(a.owned))
-	for _, s := range a.owned {
-		all = append(all, s)
-	}
-	a.mu.Unlock()
-	for _, s := range all {
+	for _, s := range a.all() {
 		if !a.holds(s) {
 			s.at.server.CloseSessionStream(s.id)
 		}
@@ -592,6 +591,28 @@ func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor 
 	s.at.server.ReleaseSession(s.id) // before remove: what the server has and a does not is not fenced
 	a.remove(s, successor)
 	return true
+}
+
+// releasedAt returns the revision of the record of a session that has been released.
+func (s *ownedSession) releasedAt() uint64 {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.revision
+}
+
+// maxReads bounds the records that are read at the same time: requests are placed before they are
+// authenticated, because only the owner of a session does that.
+const maxReads = 64
+
+// read reads the record of a session.
+func (a *ownedSessions) read(ctx context.Context, key string) (cluster.Claim, error) {
+	select {
+	case a.reads <- struct{}{}:
+		defer func() { <-a.reads }()
+	case <-ctx.Done():
+		return cluster.Claim{}, ctx.Err()
+	}
+	return a.replica.ReadClaim(ctx, key)
 }
 
 // startLeaving makes enter refuse further messages of a session. The result is nil if one is being

@@ -112,13 +112,13 @@ func (o *owner) start(t *testing.T) *ownedSession {
 	return s
 }
 
-// placer returns a placer for a request of a session that a replica has released, or "".
-func (o *owner) placer(id, releasedBy string) *placer {
+// placer returns a placer for a request of a session that a replica has released, or not.
+func (o *owner) placer(id string, how released) *placer {
 	return &placer{
 		hop:      &hop{replica: o.replica, sessions: o.all},
 		at:       o.sessionsAt,
 		id:       id,
-		forwards: hopped{released: releasedBy},
+		forwards: hopped{released: how},
 	}
 }
 
@@ -213,7 +213,7 @@ func TestReleaseUnderLoad(t *testing.T) {
 		acknowledged := "info"
 		racing.Go(func() {
 			for n := 0; a.server.HasSession(s.id); n++ {
-				p := a.placer(s.id, "")
+				p := a.placer(s.id, released{})
 				w := httptest.NewRecorder()
 				placed, done, ok := p.local(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil))
 				if done || !ok {
@@ -337,7 +337,7 @@ func TestAdoptionThatFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b.placer(s.id, a.replica.ID()).adopt(t.Context(), &claim)
+		return b.placer(s.id, released{a.replica.ID(), claim.Revision}).adopt(t.Context(), &claim)
 	}
 	other := mcpserver.New(b.source, &mcpserver.Options{StateKeys: [][]byte{[]byte(strings.Repeat("o", 32))}})
 	usual := b.server
@@ -357,5 +357,55 @@ func TestAdoptionThatFails(t *testing.T) {
 	b.all.flush(t.Context())
 	if err := adopt(); err != nil || !b.server.HasSession(s.id) {
 		t.Errorf("the next attempt: %v", err)
+	}
+}
+
+// TestReleaseTakenBack guards a replica that was asked to continue a session and hung: the owner has taken
+// the session back meanwhile, so the request that arrives late releases nothing.
+func TestReleaseTakenBack(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	s := a.start(t)
+	if !a.all.release(t.Context(), s, b.replica.ID()) {
+		t.Fatal("the session is not released")
+	}
+	asked := released{a.replica.ID(), s.releasedAt()}
+	claim, err := b.replica.ReadClaim(t.Context(), s.key)
+	if err != nil || !asked.is(&claim) {
+		t.Fatalf("the record is of revision %d, %v; %+v was released", claim.Revision, err, asked)
+	}
+	if err := a.placer(s.id, released{}).adopt(t.Context(), &claim); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := b.replica.ReadClaim(t.Context(), s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]*cluster.Claim{"read before": &claim, "read now": &taken} {
+		if err := b.placer(s.id, asked).adopt(t.Context(), c); err == nil || b.server.HasSession(s.id) {
+			t.Errorf("with the record %s: %v, the session has two owners", name, err)
+		}
+	}
+	if !a.server.HasSession(s.id) {
+		t.Error("the owner has lost its session")
+	}
+}
+
+// TestReadsAreBounded ensures that requests nobody has authenticated read a limited number of records at once,
+// and that the others wait.
+func TestReadsAreBounded(t *testing.T) {
+	a := newOwner(t, cluster.NewMemory())
+	s := a.start(t)
+	for range maxReads {
+		a.all.reads <- struct{}{}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := a.all.read(ctx, s.key); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { <-a.all.reads })
+	if claim, err := a.all.read(t.Context(), s.key); err != nil || claim.Owner != a.replica.ID() {
+		t.Errorf("after one has ended: %+v, %v", claim, err)
 	}
 }

@@ -135,6 +135,9 @@ func (q *answering) answer(ctx context.Context, method string, params json.RawMe
 	}
 	q.one.Lock()
 	defer q.one.Unlock()
+	if err := ctx.Err(); err != nil { // withdrawn while another was answered
+		return nil, err
+	}
 	answer := &mcp.ElicitResult{Action: "decline"}
 	var err error
 	switch {
