@@ -148,10 +148,17 @@ func startBroker(t *testing.T, o *serve.BrokerOptions, claims *serve.ClaimOption
 	return w
 }
 
-// getText returns the body of a page of the server.
-func (w *brokerWorld) getText(path string) string {
+// getText returns the body of a page of the server, asked for with the headers.
+func (w *brokerWorld) getText(path string, headers ...string) string {
 	w.t.Helper()
-	resp, err := http.Get(w.base + path)
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.base+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -346,7 +353,7 @@ func TestBroker(t *testing.T) {
 	if status, _ := w.call("/mcp", support); status != http.StatusUnauthorized {
 		t.Errorf("a token for /mcp/support at /mcp: %d", status)
 	}
-	if metrics := w.authorized("/metrics", token); !strings.Contains(metrics,
+	if metrics := w.getText("/metrics", "Authorization", "Bearer "+token); !strings.Contains(metrics,
 		`slipway_sign_in_events_total{event="signed_in"} 4`) {
 		t.Errorf("metrics %s", metrics)
 	}
@@ -365,26 +372,6 @@ func TestBroker(t *testing.T) {
 	if status, _ := w.call("/mcp/support", support); status != http.StatusOK {
 		t.Errorf("another session: %d", status)
 	}
-}
-
-// authorized returns a page that needs a token.
-func (w *brokerWorld) authorized(path, token string) string {
-	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.base+path, nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestBrokerProvider uses a token after the server has begun to use another provider.

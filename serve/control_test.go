@@ -107,33 +107,43 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// TestControlKeepsOthersOut removes the tokens of a server that others can reach.
-func TestControlKeepsOthersOut(t *testing.T) {
+// exposed starts a server with tokens that others can reach, and returns what changes it. It ends with the test.
+func exposed(t *testing.T, files serve.TLSFiles) *serve.Control {
+	t.Helper()
 	ln, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	control := new(serve.Control)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	started := make(chan struct{})
 	go func() {
 		done <- serve.Serve(ctx, ln, tools{}, &serve.Options{
 			Auth:     testAuth(t),
+			TLS:      files,
 			Live:     serve.Live{Control: control},
 			Observer: serve.Observer{Started: func(*serve.Info) { close(started) }},
 		})
 	}()
 	<-started
-	if err := control.Apply(ctx, nil); !errors.Is(err, serve.ErrExposed) {
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return control
+}
+
+// TestControlKeepsOthersOut removes the tokens of a server that others can reach.
+func TestControlKeepsOthersOut(t *testing.T) {
+	control := exposed(t, serve.TLSFiles{})
+	if err := control.Apply(t.Context(), nil); !errors.Is(err, serve.ErrExposed) {
 		t.Errorf("without auth: %v, want ErrExposed", err)
 	}
-	if err := control.Apply(ctx, &serve.Options{RemoteWithoutAuth: true}); err != nil {
+	if err := control.Apply(t.Context(), &serve.Options{RemoteWithoutAuth: true}); err != nil {
 		t.Errorf("in so many words: %v", err)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
 

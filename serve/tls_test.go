@@ -329,29 +329,9 @@ func TestClientCertificatesCannotBePretended(t *testing.T) {
 		"authorities":             {files, plain},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ln, err := net.Listen("tcp", "0.0.0.0:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			control := new(serve.Control)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			started := make(chan struct{})
-			go func() {
-				done <- serve.Serve(ctx, ln, tools{}, &serve.Options{
-					Auth:     testAuth(t),
-					TLS:      tt.running,
-					Live:     serve.Live{Control: control},
-					Observer: serve.Observer{Started: func(*serve.Info) { close(started) }},
-				})
-			}()
-			<-started
-			if err := control.Apply(ctx, &serve.Options{TLS: tt.applied}); err == nil {
+			control := exposed(t, tt.running)
+			if err := control.Apply(t.Context(), &serve.Options{TLS: tt.applied}); err == nil {
 				t.Error("tokens were replaced by certificates that are not verified")
-			}
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
 			}
 		})
 	}

@@ -3,6 +3,8 @@ package fix
 import (
 	"fmt"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/test/policytest"
 )
 
 // Rules is the number of rules in [Policy].
@@ -17,22 +19,6 @@ func Policy() []byte {
 		"resource in Server::%q) when { context.hour >= 0 };\n", ServerName)
 	fmt.Fprintf(&b, "@id(\"message\") forbid (principal, action == Action::\"call\", resource == Tool::\"%s/%s\") "+
 		"when { context.arguments has message && context.arguments.message like \"*secret*\" };\n", ServerName, Echo)
-	for i := 2; i < Rules; i++ {
-		server, group := i%100, i/100%50
-		fmt.Fprintf(&b, "@id(\"r%d\") ", i)
-		switch (i / 100) % 10 {
-		case 0:
-			fmt.Fprintf(&b, `permit (principal in Group::"g%d", action, resource in Server::"s%d");`, group, server)
-		case 1:
-			fmt.Fprintf(&b, `forbid (principal in Group::"g%d", action == Action::"call", resource in Server::"s%d") `+
-				`when { context.arguments has path && context.arguments.path like "/secret%d/*" };`, group, server, i)
-		case 2:
-			fmt.Fprintf(&b, `permit (principal in Role::"r%d", action == Action::"call", resource in Server::"s%d") `+
-				`when { context.hour >= 8 && context.hour < 18 };`, group, server)
-		default:
-			fmt.Fprintf(&b, `forbid (principal, action == Action::"call", resource == Tool::"s%d/t%d");`, server, i)
-		}
-		b.WriteByte('\n')
-	}
+	b.WriteString(policytest.Rules(2, Rules))
 	return []byte(b.String())
 }

@@ -5,37 +5,14 @@ package policy_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/test/policytest"
 	"github.com/slipway-mcp/slipway/mcp"
 )
-
-// manyRules returns n rules about servers and their tools.
-func manyRules(n int) string {
-	var b strings.Builder
-	for i := range n {
-		server, group := i%100, i/100%50
-		fmt.Fprintf(&b, "@id(\"r%d\") ", i)
-		switch (i / 100) % 10 {
-		case 0:
-			fmt.Fprintf(&b, `permit (principal in Group::"g%d", action, resource in Server::"s%d");`, group, server)
-		case 1:
-			fmt.Fprintf(&b, `forbid (principal in Group::"g%d", action == Action::"call", resource in Server::"s%d") `+
-				`when { context.arguments has path && context.arguments.path like "/secret%d/*" };`, group, server, i)
-		case 2:
-			fmt.Fprintf(&b, `permit (principal in Role::"r%d", action == Action::"call", resource in Server::"s%d") `+
-				`when { context.hour >= 8 && context.hour < 18 };`, group, server)
-		default:
-			fmt.Fprintf(&b, `forbid (principal, action == Action::"call", resource == Tool::"s%d/t%d");`, server, i)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
 
 func manyTools() *mcp.Catalog {
 	cat := &mcp.Catalog{Server: mcp.Implementation{Name: "x", Version: "1"}}
@@ -60,7 +37,7 @@ func reportCPU(b *testing.B) (stop func()) {
 }
 
 func BenchmarkDecision(b *testing.B) {
-	set := parse(b, manyRules(10_000))
+	set := parse(b, policytest.Rules(0, 10_000))
 	cat := manyTools()
 	who := &mcp.Principal{Name: "ann", Roles: []string{"r3", "r7"}}
 	for i := range 20 {
@@ -101,7 +78,7 @@ func BenchmarkDecision(b *testing.B) {
 		}
 	})
 	b.Run("parse", func(b *testing.B) {
-		text := []byte(manyRules(10_000))
+		text := []byte(policytest.Rules(0, 10_000))
 		defer reportCPU(b)()
 		for b.Loop() {
 			if _, err := policy.Parse("x", text); err != nil {
@@ -114,7 +91,7 @@ func BenchmarkDecision(b *testing.B) {
 // TestDecisionAllocations: a remembered decision allocates nothing, and one that depends on
 // arguments little.
 func TestDecisionAllocations(t *testing.T) {
-	e := policy.NewEngine(parse(t, manyRules(10_000)), nil)
+	e := policy.NewEngine(parse(t, policytest.Rules(0, 10_000)), nil)
 	cat := manyTools()
 	plain := policy.NewEngine(parse(t, `permit (principal, action, resource in Server::"s1");`), nil)
 	who := &mcp.Principal{Name: "ann", Groups: []string{"g0", "g1"}, Roles: []string{"r2"}}

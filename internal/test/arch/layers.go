@@ -53,7 +53,7 @@ func Layers() *Plan {
 				"internal/uritemplate", "internal/visible", "sitebuild/internal/webpage",
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/authtest", "internal/test/doc", "internal/test/fuzzbound",
-				"internal/test/naivesite", "internal/test/natstest", "internal/test/redistest",
+				"internal/test/naivesite", "internal/test/natstest", "internal/test/policytest", "internal/test/redistest",
 			},
 			1: {"check", "cluster", "mcp", "mcp/tap", "sitebuild/internal/convert"},
 			2: {"cluster/nats", "cluster/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
