@@ -391,8 +391,8 @@ func TestReleaseTakenBack(t *testing.T) {
 	}
 }
 
-// TestReadsAreBounded ensures that requests nobody has authenticated read a limited number of records at once,
-// and that the others wait.
+// TestReadsAreBounded ensures that requests that are not authenticated read a limited number of records at once, and
+// that the others wait.
 func TestReadsAreBounded(t *testing.T) {
 	a := newOwner(t, cluster.NewMemory())
 	s := a.start(t)
