@@ -301,7 +301,7 @@ func (s *rawSession) start(t *testing.T) (status int) {
 	return status
 }
 
-// TestClusterFailover suspends one replica and kills another while clients call. Every call
+// TestClusterFailover suspends one replica and kills another while both get calls. Every call
 // ends within three seconds, no answer is wrong, and 99 of 100 interruptions last less than
 // a second, including the new session.
 func TestClusterFailover(t *testing.T) { onEngines(t, checkClusterFailover) }
@@ -353,8 +353,8 @@ func checkClusterFailover(t *testing.T, engine string) {
 			}
 		})
 	}
+	// The replica gets requests until the load balancer checks it again.
 	fault := func(r *replica, signal syscall.Signal) {
-		c.balancer.remove(r) // as the check of a load balancer would
 		if err := r.process.Process.Signal(signal); err != nil {
 			t.Error(err)
 		}
@@ -373,8 +373,8 @@ func checkClusterFailover(t *testing.T, engine string) {
 	cancel()
 	clients.Wait()
 	slices.Sort(gaps)
-	if len(gaps) < 4 {
-		t.Fatalf("%d interruptions of %d calls: the faults interrupted no client", len(gaps), calls)
+	if len(gaps) < 12 {
+		t.Fatalf("%d interruptions of %d calls: want at least one per client in two faults", len(gaps), calls)
 	}
 	p99 := gaps[min(len(gaps)-1, len(gaps)*99/100)]
 	t.Logf("%d calls, %d interruptions: median %v, p99 %v; longest call %v",
