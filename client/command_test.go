@@ -194,6 +194,7 @@ func TestRepeatsWhatDoesNoHarm(t *testing.T) {
 }
 
 func TestStopsWhatIgnoresTheEnd(t *testing.T) {
+	t.Parallel()
 	c := command(t, "deaf")
 	c.StopTimeout = 50_000_000
 	_, err := client.Open(t.Context(), c, &client.Options{Timeouts: client.Timeouts{Start: 500_000_000}})

@@ -140,6 +140,7 @@ func TestReasonOfCutCalls(t *testing.T) {
 // TestParkedCallsAreKept ensures that a parked call counts toward the server's budget, in
 // number and bytes, until it is resumed or makes room for another.
 func TestParkedCallsAreKept(t *testing.T) {
+	t.Parallel()
 	src := open(t, command(t, "server"), &client.Options{Name: "far", Version: mcp.Version20250618})
 	url, server := gatewayWith(t, src, mcpserver.Budget{Parked: 1})
 	parked := func() mcpserver.KeptStats {

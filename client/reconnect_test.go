@@ -67,6 +67,7 @@ func TestReconnect(t *testing.T) {
 // An attempt that hangs is replaced, and reports that it was; an attempt that fails reports
 // its own error, and a later one succeeds.
 func TestReconnectReplacesAttempt(t *testing.T) {
+	t.Parallel()
 	var hang atomic.Bool
 	handler := mcpserver.New(&world{}, nil).HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -215,6 +216,7 @@ func TestStatusErrorEverywhere(t *testing.T) {
 
 // A body that never ends does not delay the error of its status.
 func TestStatusErrorEndlessBody(t *testing.T) {
+	t.Parallel()
 	handler := mcpserver.New(&world{}, nil).HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(peekBody(r), "notifications/initialized") {

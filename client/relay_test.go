@@ -37,6 +37,7 @@ func answerAll(method string, _ json.RawMessage) (any, error) {
 // TestAnyClientToAnyServer tests every client version with every server version, over all
 // transports.
 func TestAnyClientToAnyServer(t *testing.T) {
+	t.Parallel()
 	for _, server := range mcp.Versions() {
 		u := newUpstream(t, &world{})
 		sources := map[string]*client.Source{

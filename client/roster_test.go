@@ -104,6 +104,7 @@ func TestRest(t *testing.T) {
 
 // TestRequestsThatWaitAreBounded uses a server that never becomes ready.
 func TestRequestsThatWaitAreBounded(t *testing.T) {
+	t.Parallel()
 	src := open(t, command(t, "deaf"),
 		&client.Options{
 			Lazy:     true,

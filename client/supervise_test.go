@@ -146,6 +146,7 @@ func TestKill(t *testing.T) {
 // TestNextCallWorks ensures that a call works even if the exit of the process has not
 // been noticed yet.
 func TestNextCallWorks(t *testing.T) {
+	t.Parallel()
 	src := open(t, command(t, "server"), nil)
 	for range 20 {
 		pid := src.State().PID

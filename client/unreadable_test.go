@@ -114,6 +114,7 @@ func (c *garblerConn) WriteMessage(msg []byte) error {
 // TestUnreadableAnswers ensures that a call with an unreadable answer fails immediately
 // with the reason, over every transport, and that other calls continue.
 func TestUnreadableAnswers(t *testing.T) {
+	t.Parallel()
 	web := func(events bool) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodPost {

@@ -118,6 +118,7 @@ func TestWatchdogOverHTTP(t *testing.T) {
 // TestCallTimeout ensures that a server's call timeout ends a call with an error that
 // says so.
 func TestCallTimeout(t *testing.T) {
+	t.Parallel()
 	src := open(t, command(t, "server"),
 		&client.Options{Name: "slow", Timeouts: client.Timeouts{Call: 50 * time.Millisecond}})
 	_, err := call(t, src, "block", "")

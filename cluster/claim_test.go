@@ -14,6 +14,7 @@ import (
 // TestClaims guards what one replica owns: it is adopted only once its owner has released it, has
 // left or has no lease, by exactly one other replica, and the owner notices.
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	for name, open := range engines() {
 		t.Run(name, func(t *testing.T) {
 			e := open(t)
@@ -106,6 +107,7 @@ func TestClaims(t *testing.T) {
 // TestGrants guards that a lease is granted only by a replica that does not reach the engine, which
 // then adopts nothing for the time of a lease.
 func TestGrants(t *testing.T) {
+	t.Parallel()
 	memory := cluster.NewMemory()
 	cutOwner, cut := &failing{Engine: memory}, &failing{Engine: memory}
 	owner, other := join(t, cutOwner), join(t, cut)
@@ -177,6 +179,7 @@ func (s *silent) Update(
 // TestLeaseAfterLostAnswer guards that a report which only finds out about an earlier renewal does
 // not extend the lease: the engine would end it before the replica does.
 func TestLeaseAfterLostAnswer(t *testing.T) {
+	t.Parallel()
 	e := &silent{failing: failing{Engine: cluster.NewMemory()}}
 	r := join(t, e)
 	e.silenced.Store(true)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 	"github.com/slipway-mcp/slipway/internal/test/redistest"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // the tests wait more than they compute
+	os.Exit(m.Run())
+}
 
 // engines returns a constructor of each driver. Redis is tested if the machine has it. The
 // NATS server is built.
@@ -87,6 +94,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // TestEngine guards the contract of Engine: a driver that misses a conflict, reuses a
 // revision or keeps an expired record would fail.
 func TestEngine(t *testing.T) {
+	t.Parallel()
 	for name, open := range engines() {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
@@ -302,6 +310,7 @@ func (f *forgetful) List(ctx context.Context, group string) ([]cluster.Record, e
 // TestLossKeepsPeers guards requests in flight when the engine is back without its data: a
 // replica that has not restored its record yet is no replica that left.
 func TestLossKeepsPeers(t *testing.T) {
+	t.Parallel()
 	e := &forgetful{Engine: cluster.NewMemory()}
 	a, b := join(t, e), join(t, e)
 	peer := a.Find(t.Context(), b.ID())
@@ -423,6 +432,7 @@ func (f *failing) Update(
 
 // TestMembership guards joining, leaving, one key for all, and an engine that fails.
 func TestMembership(t *testing.T) {
+	t.Parallel()
 	e := &failing{Engine: cluster.NewMemory()}
 	a, b := join(t, e), join(t, e)
 	if string(a.Keys()[0]) != string(b.Keys()[0]) || len(a.Keys()[0]) != 64 {

@@ -97,6 +97,7 @@ func TestGroup(t *testing.T) {
 
 // TestLock guards that one replica at a time has a lock.
 func TestLock(t *testing.T) {
+	t.Parallel()
 	for name, open := range engines() {
 		t.Run(name, func(t *testing.T) {
 			e := open(t)

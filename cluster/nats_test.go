@@ -28,6 +28,7 @@ import (
 // TestNATSRestart kills the NATS server and starts it again, with its data and without:
 // replicas keep each other and the key, and revisions grow.
 func TestNATSRestart(t *testing.T) {
+	t.Parallel()
 	s := natstest.Start(t)
 	e := openNATS(t, nil, s)
 	a, b := join(t, openNATS(t, nil, s)), join(t, openNATS(t, nil, s))
@@ -78,6 +79,7 @@ func TestNATSRestart(t *testing.T) {
 // TestNATSCluster kills each server of a NATS cluster in turn, so also the leader: no write
 // that was acknowledged is lost, and replicas stay.
 func TestNATSCluster(t *testing.T) {
+	t.Parallel()
 	servers := natstest.StartCluster(t, 3)
 	e := openNATS(t, nil, servers...)
 	waitForNATS(t, e)
@@ -199,6 +201,7 @@ func (v *valve) copy(to, from net.Conn) {
 // TestNATSPartition cuts a replica off from its server, silently: its calls and subscriptions
 // fail instead of waiting, and work again afterwards.
 func TestNATSPartition(t *testing.T) {
+	t.Parallel()
 	s := natstest.Start(t)
 	v := openValve(t, s.Addr)
 	e, err := nats.Open("nats://"+v.Addr().String()+"?name=test", nil)
@@ -230,6 +233,7 @@ func TestNATSPartition(t *testing.T) {
 
 // TestNATSSecrets guards the ways to log in, and that a wrong secret is an error.
 func TestNATSSecrets(t *testing.T) {
+	t.Parallel()
 	user, err := nkeys.CreateUser()
 	if err != nil {
 		t.Fatal(err)
@@ -274,6 +278,7 @@ func TestNATSSecrets(t *testing.T) {
 
 // TestNATSTLS guards that a server with TLS is used, also by nats://, and verified.
 func TestNATSTLS(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewTLSServer(nil) // for its certificate of 127.0.0.1
 	defer web.Close()
 	pair := web.TLS.Certificates[0]
@@ -375,6 +380,7 @@ func credentials(t *testing.T) (config, file string) {
 // TestNATSForeignStream guards streams of others: one with the name of ours is not used, also
 // if it can expire messages.
 func TestNATSForeignStream(t *testing.T) {
+	t.Parallel()
 	for _, stream := range []string{
 		`{"name":"slipway-test","subjects":["orders.>"]}`,
 		`{"name":"slipway-test","subjects":["orders.>"],"allow_msg_ttl":true}`,

@@ -168,6 +168,7 @@ const adoptions = "slipway_cluster_sessions_adopted_total"
 // TestHandover guards a replica that stops under load: its sessions continue at others, with their
 // log level, subscriptions and event numbers, and no call fails.
 func TestHandover(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	a := startDraining(t, e, src, time.Minute)
@@ -287,6 +288,7 @@ func (p *replica) stream(t *testing.T, header map[string]string, last string) <-
 // TestHandoverWaits guards that a session stays where its calls are in flight, so that a
 // cancellation reaches them, and moves afterwards.
 func TestHandoverWaits(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	a, b, c := startDraining(t, e, src, time.Minute), startReplica(t, e, src), startReplica(t, e, src)
@@ -330,6 +332,7 @@ func leaving(e cluster.Engine) bool {
 // sessions once its lease is over, exactly one does, and the first one answers nothing more for
 // them, neither calls in flight nor new ones, until it is back and forwards them.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	cut := &cutEngine{Engine: e}
@@ -414,6 +417,7 @@ func (p *replica) delete(t *testing.T, header map[string]string) (status int) {
 // TestEngineDown guards that sessions continue where they are while no replica reaches the engine,
 // for longer than a lease, and that a change that cannot be stored is refused.
 func TestEngineDown(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	engines := []*cutEngine{{Engine: e}, {Engine: e}}
@@ -467,6 +471,7 @@ func (d denying) Get(ctx context.Context, key string) (cluster.Record, error) {
 // TestSessionsNotPermitted guards that sessions work, and end with their replica, if the engine does
 // not permit their records.
 func TestSessionsNotPermitted(t *testing.T) {
+	t.Parallel()
 	e := denying{cluster.NewMemory()}
 	src := newStateless()
 	a, b := startReplica(t, e, src), startReplica(t, e, src)
@@ -486,6 +491,7 @@ func TestSessionsNotPermitted(t *testing.T) {
 // TestStatefulSessionsStay guards that the sessions of a source that keeps something for them end
 // with their replica.
 func TestStatefulSessionsStay(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	src.stateful = true

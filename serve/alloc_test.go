@@ -5,6 +5,7 @@ package serve_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 		serveChild(os.Getenv(costChild))
 		return
 	}
+	_ = flag.Set("test.parallel", "8") // the tests wait more than they compute
 	os.Exit(m.Run())
 }
 

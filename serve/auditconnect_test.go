@@ -55,6 +55,7 @@ func connectionLines(t *testing.T, path string, want int) (all []connectionLine)
 
 // TestAuditOfConnections records how a login of a caller begins and ends.
 func TestAuditOfConnections(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	audit, err := serve.OpenAudit(path, nil)
 	if err != nil {

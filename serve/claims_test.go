@@ -120,6 +120,7 @@ func TestTokensWithoutAudienceOrSubject(t *testing.T) {
 // TestSeveralIssuers: each token is verified with the keys of its own issuer, and makes no
 // other issuer fetch keys.
 func TestSeveralIssuers(t *testing.T) {
+	t.Parallel()
 	one, two := ecKey(t, "one"), ecKey(t, "two")
 	first, second := newIssuer(one), newIssuer(two)
 	a := &serve.Auth{Verifiers: []serve.Verifier{

@@ -446,6 +446,7 @@ func TestConnectNeedsAnIssuer(t *testing.T) {
 // TestConnectionsStayApart lets two callers use the server at once, while their tokens expire
 // all the time: each call is made as its caller, and no refresh token is used twice.
 func TestConnectionsStayApart(t *testing.T) {
+	t.Parallel()
 	w := startVault(t, nil)
 	w.upstream.SetLife(300 * time.Millisecond)
 	users := []string{"alice", "bob"}

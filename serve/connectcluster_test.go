@@ -292,11 +292,13 @@ func (w *vaultCluster) currentKey() string {
 }
 
 func TestConnectInACluster(t *testing.T) {
+	t.Parallel()
 	engine := cluster.NewMemory()
 	testVaultCluster(t, engine, engine.Lose)
 }
 
 func TestConnectInAClusterOfRedis(t *testing.T) {
+	t.Parallel()
 	addr := redistest.Start(t)
 	engine, err := redis.Open("redis://"+addr+"/0", nil)
 	if err != nil {

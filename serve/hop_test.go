@@ -120,6 +120,7 @@ func clusterSource(t *testing.T, started chan<- struct{}) mcp.Source {
 // TestRetire guards upgrades: a replica that is stopped finishes what others have forwarded to it,
 // while they forward no more.
 func TestRetire(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	started, release := make(chan struct{}, 1), make(chan struct{})
 	src, err := router.New("slow", "1", router.Tool("hold", "Hold", func(ctx context.Context, _ struct{}) (string, error) {
@@ -192,6 +193,7 @@ func (taskSource) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.Cal
 // TestTasksOfReplicas guards that a task can be read and cancelled at another replica. A
 // replica that acknowledges the cancellation without forwarding it leaves the task working.
 func TestTasksOfReplicas(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	src := taskSource{}
 	a, b, c := startReplica(t, e, src), startReplica(t, e, src), startReplica(t, e, src)
@@ -232,6 +234,7 @@ func TestTasksOfReplicas(t *testing.T) {
 // TestReplicas guards sessions over replicas: any of them serves any session of the four
 // versions that have one, and a cancellation at one reaches a call at another.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	for _, v := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		t.Run(v, func(t *testing.T) {
 			e := cluster.NewMemory()
@@ -295,6 +298,7 @@ func (p *partitioned) Update(
 // TestLostReplica guards a call in flight at a replica that stops reporting: the client
 // gets an error at once, not after the timeout of the request.
 func TestLostReplica(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	started := make(chan struct{}, 1)
 	src := clusterSource(t, started)
@@ -397,6 +401,7 @@ func (p *replica) listen(t *testing.T) <-chan string {
 // change, whether one replica or all of them notice it, and at least once if messages between
 // replicas were lost.
 func TestSharedChanges(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	var sources [3]*changing
 	var streams []<-chan string
@@ -462,6 +467,7 @@ func TestSharedChanges(t *testing.T) {
 
 // TestDifferingReplicas guards that a replica that serves other definitions is counted.
 func TestDifferingReplicas(t *testing.T) {
+	t.Parallel()
 	e := cluster.NewMemory()
 	started := make(chan struct{})
 	a, _, _ := startReplica(t, e, clusterSource(t, started)), startReplica(t, e, clusterSource(t, started)),

@@ -396,6 +396,7 @@ func (readable) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp
 }
 
 func TestFreeze(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "site")
 	got := command{args: []string{"-freeze", dir}}.run(context.Background(), readable{newQuay()}, nil)
 	if got.code != exitOK ||

@@ -337,6 +337,7 @@ func TestPolicyNeverAnothersItems(t *testing.T) {
 }
 
 func TestPolicyReload(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.cedar")
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -198,6 +198,7 @@ func TestStdioIsAnnounced(t *testing.T) {
 }
 
 func TestDeadProcessesAreForgotten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)

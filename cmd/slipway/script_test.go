@@ -31,6 +31,7 @@ import (
 var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectations of scripts")
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // the tests wait more than they compute
 	testscript.Main(m, map[string]func(){
 		"asking":     askingMain,
 		"browser":    browserMain,
