@@ -220,6 +220,11 @@ func (r *Replica) begin(ctx context.Context) error {
 	return nil
 }
 
+// Go runs f in a goroutine until it returns. Its context ends with [Replica.Leave], which waits for it.
+func (r *Replica) Go(f func(ctx context.Context)) {
+	r.running.Go(func() { f(r.context) })
+}
+
 // ID returns the id of this replica, which differs from those of all other processes.
 func (r *Replica) ID() string { return r.id }
 

@@ -18,7 +18,8 @@ import (
 // metric returns the sum of the samples whose line begins with prefix.
 func (r *replica) metric(t *testing.T, prefix string) (sum float64) {
 	t.Helper()
-	resp, err := http.Get(strings.TrimSuffix(r.endpoint, "/mcp") + "/metrics")
+	client := http.Client{Transport: bearer(goodToken)} // for servers that require it
+	resp, err := client.Get(strings.TrimSuffix(r.endpoint, "/mcp") + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ import (
 
 // Approvals remembers to what users have consented. It is safe for concurrent use.
 type Approvals struct {
-	path string // "" keeps them in memory only
+	path   string           // "" keeps them in memory only
+	shared *sharedApprovals // nil unless they are those of a cluster
 
 	mu    sync.Mutex
 	known map[approvalKey]time.Time // when they end; zero means never
@@ -32,18 +34,22 @@ type Approvals struct {
 // does not cover what another rule forbids.
 type approvalKey struct {
 	Principal string `json:"principal"`
-	Rule      string `json:"rule"`
-	Item      string `json:"item"`
+	// Endpoint is the endpoint that has rules of its own, or "".
+	Endpoint string `json:"endpoint,omitempty"`
+	Rule     string `json:"rule"`
+	Item     string `json:"item"`
 	// session is the session for which the consent is valid, or "". Only consents without one
 	// are written to the file.
 	session string
+	// stream means that the session is a stream, which no other replica has.
+	stream bool
 }
 
 // Limits of approvals.
 const (
 	maxApprovals      = 10_000
 	maxApprovalsFile  = 8 << 20
-	sessionlessConent = time.Hour // how long the consent for a session lasts without one
+	sessionConsent    = time.Hour // how long the consent for a session lasts at most
 	maxShownArguments = 2000      // bytes of the arguments that users see
 )
 
@@ -82,7 +88,10 @@ func OpenApprovals(path string) (*Approvals, error) {
 }
 
 // has reports whether a consent is known and valid.
-func (a *Approvals) has(key approvalKey) bool {
+func (a *Approvals) has(ctx context.Context, key approvalKey) bool {
+	if a.shared != nil && !key.stream {
+		return a.shared.has(ctx, key)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	until, ok := a.known[key]
@@ -95,7 +104,10 @@ func (a *Approvals) has(key approvalKey) bool {
 
 // add remembers a consent until a time; zero means always, which is also written to the
 // file. If there is no room, or the file cannot be written, the user is asked again.
-func (a *Approvals) add(key approvalKey, until time.Time) error {
+func (a *Approvals) add(ctx context.Context, key approvalKey, until time.Time) error {
+	if a.shared != nil && !key.stream {
+		return a.shared.add(ctx, key, until)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.known) >= maxApprovals {
@@ -164,16 +176,20 @@ func (q *query) ask(d *policy.Decision) error {
 	if q.caller != nil {
 		name = q.caller.Name
 	}
-	session := ""
-	if s := mcp.RequestFrom(q.ctx).Session(); s != nil {
-		session = fmt.Sprintf("%s %p", s.ID(), s)
+	key := func(r *policy.Rule) approvalKey {
+		return approvalKey{
+			Principal: name,
+			Endpoint:  q.policy.endpoint,
+			Rule:      r.ID,
+			Item:      d.ItemID,
+		}
 	}
+	session := mcp.RequestFrom(q.ctx).Session()
 	var missing []*policy.Rule
 	for _, r := range d.Rules {
-		key := approvalKey{name, r.ID, d.ItemID, ""}
 		switch {
-		case r.Approval == policy.ApproveAlways && q.policy.approvals.has(key):
-		case r.Approval == policy.ApproveSession && q.policy.approvals.has(key.in(session)):
+		case r.Approval == policy.ApproveAlways && q.policy.approvals.has(q.ctx, key(r)):
+		case r.Approval == policy.ApproveSession && q.policy.approvals.has(q.ctx, key(r).in(session)):
 		default:
 			missing = append(missing, r)
 		}
@@ -186,13 +202,12 @@ func (q *query) ask(d *policy.Decision) error {
 		return err
 	}
 	for _, r := range missing {
-		key := approvalKey{name, r.ID, d.ItemID, ""}
 		var err error
 		switch r.Approval {
 		case policy.ApproveAlways:
-			err = q.policy.approvals.add(key, time.Time{})
+			err = q.policy.approvals.add(q.ctx, key(r), time.Time{})
 		case policy.ApproveSession:
-			err = q.policy.approvals.add(key.in(session), time.Now().Add(sessionlessConent))
+			err = q.policy.approvals.add(q.ctx, key(r).in(session), time.Now().Add(sessionConsent))
 		}
 		if err != nil {
 			q.policy.log.Error("approval is not remembered", "rule", r.ID, "error", err)
@@ -201,9 +216,17 @@ func (q *query) ask(d *policy.Decision) error {
 	return nil
 }
 
-// in returns the key of a consent for a session.
-func (k approvalKey) in(session string) approvalKey {
-	k.session = "session " + session
+// in returns the key of a consent for a session, or for all requests without one.
+func (k approvalKey) in(s mcp.Session) approvalKey {
+	k.session = "session "
+	switch {
+	case s == nil:
+	case s.ID() != "":
+		k.session += s.ID()
+	default:
+		k.session += fmt.Sprintf("%p", s)
+		k.stream = true
+	}
 	return k
 }
 

@@ -123,6 +123,7 @@ func (h *Handler) apply(o *Options) {
 	next := o.surface(h.health.source)
 	next.files = next.files && h.rules.given == nil
 	h.surface.Store(next)
+	defer h.hop.followTokens()
 	for _, n := range h.endpoints {
 		n.apply(o)
 		n.http.SetAccess(access)

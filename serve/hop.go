@@ -30,6 +30,7 @@ type hop struct {
 	log     *slog.Logger
 	server  *http.Server
 	changes *changePublisher
+	tokens  *tokenSharing
 	limits  *limitSharing // nil without limits
 	quotas  *quotas       // nil without quotas
 	handler *Handler
@@ -117,6 +118,11 @@ func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 		servers = append(servers, n.server)
 	}
 	p.shareChanges(servers)
+	admissions := []*admission{h.admission}
+	for _, n := range h.endpoints {
+		admissions = append(admissions, n.admission)
+	}
+	p.shareTokens(admissions...)
 	p.limits = newLimitSharing(p.replica.ID(), h.admission.limiter, o.quotas, p.usagePeers, p.log)
 	p.server = &http.Server{
 		Handler:           p.receive(h),
@@ -137,6 +143,7 @@ func (p *hop) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.running.Go(func() { p.changes.run(ctx) })
+	p.running.Go(func() { p.tokens.run(ctx) })
 	p.running.Go(func() { p.describe(ctx) })
 	p.sessions.start(ctx)
 	p.running.Go(func() { p.sessions.run(ctx) })

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -58,6 +59,8 @@ type Introspection struct {
 	paths   *claimPaths
 	client  *http.Client
 	waiting waitingRoom
+	// revoked, if set, is called with a token that the issuer has accepted and now does not.
+	revoked atomic.Pointer[func(token string)]
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*introspected
@@ -71,6 +74,8 @@ type introspected struct {
 	p     *mcp.Principal
 	err   error // wraps ErrToken if the issuer does not accept the token
 	until time.Time
+	// outdated means that the token was revoked after the question, perhaps.
+	outdated bool
 }
 
 // NewIntrospection returns a verifier that asks an issuer. opts is required, and copied. The
@@ -138,6 +143,7 @@ func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principa
 			reason: "too many tokens are being verified",
 		}
 	}
+	accepted := answer != nil && answer.err == nil
 	answer = &introspected{done: make(chan struct{})}
 	v.makeRoom(now)
 	v.known[sum] = answer
@@ -155,10 +161,15 @@ func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principa
 		switch {
 		case err != nil && !errors.Is(err, ErrToken):
 			answer.until = now.Add(time.Second) // the issuer may recover
+		case answer.outdated:
+			answer.until = now // the next request asks again
 		case err == nil && !p.Expires.IsZero() && p.Expires.Before(answer.until):
 			answer.until = p.Expires
 		}
 		close(answer.done)
+		if f := v.revoked.Load(); f != nil && accepted && errors.Is(err, ErrToken) {
+			(*f)(token)
+		}
 	}()
 	// The answer serves all requests with the token, so it is awaited if this client disconnects.
 	p, err = v.ask(context.WithoutCancel(ctx), token)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +39,12 @@ func (k *keys) candidates(h jose.Header) (fitting []jose.JSONWebKey) {
 	return fitting
 }
 
+// sum returns the hexadecimal SHA-256 of the keys as published.
+func (k *keys) sum() string {
+	sum := sha256.Sum256(k.text)
+	return hex.EncodeToString(sum[:])
+}
+
 func (k *keys) has(id string) bool {
 	return id == "" || slices.ContainsFunc(k.all, func(key jose.JSONWebKey) bool {
 		return key.KeyID == id
@@ -53,6 +61,9 @@ type keySet struct {
 
 	// state is read without a lock by every request.
 	state atomic.Pointer[fetched]
+	// changed, if set, is called with keys that differ from those before, if this replica was the
+	// first to know.
+	changed atomic.Pointer[func(*keys)]
 
 	// fetching is held by the goroutine that fetches, or waits until it may.
 	fetching chan struct{}
@@ -158,7 +169,40 @@ func (s *keySet) loaded(now time.Time) *keys {
 
 func (s *keySet) refresh() {
 	defer func() { <-s.fetching }()
-	_ = s.fetch(context.Background()) // the error is kept as failure; the old keys stay in use
+	_ = s.fetch(context.Background(), true) // the error is kept as failure; the old keys stay in use
+}
+
+// outdated reports whether there are keys, and not those with that sum.
+func (s *keySet) outdated(sum string) bool {
+	f := s.state.Load()
+	return f != nil && f.keys.sum() != sum
+}
+
+// refetch fetches the keys because another replica has those with that sum, or any that differ. done
+// reports whether they have been fetched.
+func (s *keySet) refetch(ctx context.Context, sum string) (done bool, err error) {
+	select {
+	case s.fetching <- struct{}{}:
+		defer func() { <-s.fetching }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	if !s.outdated(sum) {
+		return true, nil
+	}
+	if wait, failure := s.untilDue(time.Now()); failure == nil && wait > 0 {
+		pause := time.NewTimer(wait)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	if err := s.fetch(ctx, false); err != nil {
+		return false, err
+	}
+	return sum == "" || !s.outdated(sum), nil
 }
 
 // due reports whether the last fetch was long enough ago for another one.
@@ -258,7 +302,7 @@ func (s *keySet) fetchWhenDue(ctx context.Context) error {
 		}
 	}
 	// The fetch serves all callers, so it continues when this client disconnects.
-	_ = s.fetch(context.WithoutCancel(ctx)) // the error is kept as failure
+	_ = s.fetch(context.WithoutCancel(ctx), true) // the error is kept as failure
 	return nil
 }
 
@@ -271,8 +315,9 @@ type throttledError struct {
 
 func (e *throttledError) Error() string { return e.reason }
 
-// fetch fetches the keys once. The caller holds fetching.
-func (s *keySet) fetch(ctx context.Context) error {
+// fetch fetches the keys once. The caller holds fetching. announce says whether other replicas are
+// notified of a change; they do not notify others in turn.
+func (s *keySet) fetch(ctx context.Context, announce bool) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	s.begun.Add(1)
@@ -285,10 +330,15 @@ func (s *keySet) fetch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if was := s.state.Load(); was != nil && bytes.Equal(was.keys.text, k.text) {
+	was := s.state.Load()
+	same := was != nil && bytes.Equal(was.keys.text, k.text)
+	if same {
 		k = was.keys // tokens verified with these keys stay remembered
 	}
 	s.state.Store(&fetched{k, now})
+	if f := s.changed.Load(); f != nil && was != nil && !same && announce {
+		(*f)(k)
+	}
 	return nil
 }
 

@@ -32,6 +32,8 @@ type accessFlags struct {
 	signIn              signInFlags
 
 	policyFile, approvalsFile string
+	// approvals are those of all policies, once one needs them. They outlive a reload.
+	approvals *serve.Approvals
 	// endpoints are NAME=ITEM, and the others NAME=SCOPE and NAME=FILE.
 	endpoints, endpointScopes, endpointPolicies []string
 	// hints are the hints in the lock file; nil without a lock.
@@ -76,7 +78,7 @@ func (f *accessFlags) complete(log *slog.Logger) (err error) {
 	if f.Auth, err = f.authentication(log); err != nil {
 		return err
 	}
-	if f.Policy, err = f.openPolicy(f.policyFile, log); err != nil {
+	if f.Policy, err = f.openPolicy(f.policyFile, "", log); err != nil {
 		return err
 	}
 	return f.openEndpoints(log)
@@ -113,7 +115,7 @@ func (f *accessFlags) openEndpoints(log *slog.Logger) error {
 		switch files := policies[name]; len(files) {
 		case 0:
 		case 1:
-			if e.Policy, err = f.openPolicy(files[0], log); err != nil {
+			if e.Policy, err = f.openPolicy(files[0], name, log); err != nil {
 				return err
 			}
 		default:
@@ -127,27 +129,45 @@ func (f *accessFlags) openEndpoints(log *slog.Logger) error {
 	return nil
 }
 
-// openPolicy reads the rules in a file, or returns nil without one.
-func (f *accessFlags) openPolicy(path string, log *slog.Logger) (*serve.Policy, error) {
+// openPolicy reads the rules in a file for an endpoint, or for all that have none of their own. It
+// returns nil without a file.
+func (f *accessFlags) openPolicy(path, endpoint string, log *slog.Logger) (*serve.Policy, error) {
 	if path == "" {
 		return nil, nil
 	}
-	o := &serve.PolicyOptions{
-		Hints:   f.hints,
-		Servers: f.auth.SourceNames,
-		Logger:  log,
+	if err := f.openApprovals(log); err != nil {
+		return nil, err
 	}
-	var err error
-	if f.approvalsFile != "" {
-		if o.Approvals, err = serve.OpenApprovals(f.approvalsFile); err != nil {
-			return nil, badInput("fix or remove the file", "%v", err)
-		}
+	o := &serve.PolicyOptions{
+		Hints:     f.hints,
+		Servers:   f.auth.SourceNames,
+		Endpoint:  endpoint,
+		Approvals: f.approvals,
+		Logger:    log,
 	}
 	p, err := serve.OpenPolicy(path, o)
 	if err != nil {
 		return nil, badInput("slipway policy check "+path, "policy: %v", err)
 	}
 	return p, nil
+}
+
+// openApprovals opens the approvals that all policies share, unless they are open.
+func (f *accessFlags) openApprovals(log *slog.Logger) (err error) {
+	switch {
+	case f.approvals != nil:
+	case f.Cluster != nil:
+		ctx, cancel := context.WithTimeout(context.Background(), joinWithin)
+		defer cancel()
+		if f.approvals, err = serve.ShareApprovals(ctx, f.Cluster, log); err != nil {
+			return remoteFailed("check that the cluster engine runs", "%v", err)
+		}
+	case f.approvalsFile != "":
+		if f.approvals, err = serve.OpenApprovals(f.approvalsFile); err != nil {
+			return badInput("fix or remove the file", "%v", err)
+		}
+	}
+	return nil
 }
 
 // parseProxy parses an address or a network in CIDR form.

@@ -31,6 +31,7 @@ const jsonCommands = `
 version --json
 where --json
 cluster rotate-key --cluster redis://127.0.0.1:1/0 --json
+cluster revoke-approvals ann --cluster redis://127.0.0.1:1/0 --json
 ls EX/http-reference --json
 call EX/http-reference get_status code=404 --json
 complete EX/http-reference explain_status code=4 --json
@@ -129,7 +130,8 @@ func TestJSONOutput(t *testing.T) {
 		stdout, stderr, code := runJSON(args)
 		if code > 1 {
 			mustEndWithError(t, args, stderr)
-			if cmd.Name() != "search" && cmd.Name() != "endpoint" && cmd.Name() != "rotate-key" { // no host answers
+			if cmd.Name() != "search" && cmd.Name() != "endpoint" &&
+				cmd.Name() != "rotate-key" && cmd.Name() != "revoke-approvals" { // no host answers
 				t.Errorf("slipway %s exits with %d", strings.Join(args, " "), code)
 			}
 		} else if !json.Valid([]byte(stdout)) {

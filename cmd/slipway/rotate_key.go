@@ -17,9 +17,17 @@ func newCluster() *cobra.Command {
 		Short: "Manage a cluster of slipway servers",
 		Long: `Manage the replicas that slipway serve --cluster starts. List them with
 slipway ps --cluster.`,
-		Example: `  slipway cluster rotate-key --cluster nats://nats.internal:4222`,
+		Example: `  slipway cluster rotate-key --cluster nats://nats.internal:4222
+  slipway cluster revoke-approvals ann --cluster nats://nats.internal:4222`,
 	}
-	return group(cmd, newRotateKey())
+	return group(cmd, newRotateKey(), newRevokeApprovals())
+}
+
+// register adds the flags that name a cluster.
+func (f *clusterFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.urls, "cluster", "", "`URL` of the cluster, as for slipway serve")
+	flags.StringVar(&f.passwordFile, "cluster-password-file", "", "`file` with the password for the engine")
 }
 
 func newRotateKey() *cobra.Command {
@@ -58,10 +66,9 @@ that file instead.`,
 			return show(cmd, done, printRotation)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.urls, "cluster", "", "`URL` of the cluster, as for slipway serve")
-	flags.StringVar(&f.passwordFile, "cluster-password-file", "", "`file` with the password for the engine")
-	flags.DurationVar(&keep, "keep", keep, "how long ids of previous keys stay valid; 0 ends their sessions and tasks")
+	f.register(cmd)
+	cmd.Flags().DurationVar(&keep, "keep", keep,
+		"how long ids of previous keys stay valid; 0 ends their sessions and tasks")
 	jsonFlag(cmd, "the new key's id and times")
 	return cmd
 }

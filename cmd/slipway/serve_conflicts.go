@@ -33,6 +33,8 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"--fallback goes with one site")
 	add(f.fallback.write && f.fallback.source == "", "fallback-write", "add --fallback SOURCE",
 		"--fallback-write requires --fallback")
+	add(f.cluster.urls != "" && f.approvalsFile != "", "approvals", "omit it: the engine of the cluster keeps approvals",
+		"--approvals does not work with --cluster")
 	add(f.policyFile == "" && f.approvalsFile != "", "approvals", "add --policy FILE", "--approvals requires --policy")
 	add(f.Limits.Burst > 0 && f.Limits.Rate == 0, "rate-burst", "add --rate-limit", "--rate-burst requires --rate-limit")
 	add(f.audit.path == "" && (f.audit.key != "" || f.audit.required), "audit-key", "--audit-log specifies its path",
