@@ -171,8 +171,19 @@ func (in *Inspector) followStream(ctx context.Context, s *streamWriter, p *page)
 		case <-in.quit.Done():
 			return
 		}
+		if wait := pace - time.Since(s.flushed); wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+		}
 	}
 }
+
+// pace is the shortest time between two parts of a stream. In a flood of messages, a page that is sent each of
+// them by itself is busy with receiving.
+const pace = 10 * time.Millisecond
 
 // streamBuffer is how many bytes of a stream are sent at once. With the 4 KB of net/http, a
 // page that opens wakes up for each of the 500 pieces of 10,000 frames.
@@ -189,7 +200,9 @@ type streamWriter struct {
 	next    uint64 // number of the next frame
 	// etags are those of the lists that were written, by source.
 	etags map[int]string
-	err   error
+	// flushed is when the page was sent something last.
+	flushed time.Time
+	err     error
 }
 
 // lists writes the lists that have changed, and sends them: behind them are perhaps 10,000 frames.
@@ -210,7 +223,8 @@ func (s *streamWriter) lists() {
 // frames writes the frames up to a number.
 func (s *streamWriter) frames(last uint64) {
 	for s.err == nil && s.next <= last {
-		list := s.in.store.slice(s.next, 1000)
+		// No more than that: this is called for each line, and copies.
+		list := s.in.store.slice(s.next, int(min(1000, last-s.next+1)))
 		if len(list) == 0 {
 			return
 		}
@@ -219,7 +233,7 @@ func (s *streamWriter) frames(last uint64) {
 		}
 		for i := range list {
 			if list[i].Seq > last {
-				return
+				return // older ones have left memory
 			}
 			s.frame(&list[i])
 			s.next = list[i].Seq + 1
@@ -256,6 +270,7 @@ func (s *streamWriter) flush() {
 	if s.err == nil {
 		s.err = s.rc.Flush()
 	}
+	s.flushed = time.Now()
 }
 
 // mustJSON encodes a value that can always be encoded.

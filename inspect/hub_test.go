@@ -1,6 +1,12 @@
 package inspect
 
 import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -37,5 +43,34 @@ func TestWaitingLines(t *testing.T) {
 				t.Errorf("afterwards: %d lines, lost: %t; want 1, false", len(lines), lost)
 			}
 		})
+	}
+}
+
+// In a flood, each message is a frame and a line. Writing a line copies the frame before it, not all that are kept.
+func TestFloodCopiesEachFrameOnce(t *testing.T) {
+	const frames = 2000
+	kept := newStore(0, 0)
+	for range frames {
+		kept.add(new(Frame))
+	}
+	w := bufio.NewWriter(io.Discard)
+	s := &streamWriter{
+		w:       w,
+		rc:      http.NewResponseController(httptest.NewRecorder()),
+		in:      &Inspector{store: kept},
+		encoder: json.NewEncoder(w),
+		next:    1,
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for last := range uint64(frames) {
+		s.frames(last + 1)
+	}
+	runtime.ReadMemStats(&after)
+	if s.next != frames+1 || s.err != nil {
+		t.Fatalf("the next frame is %d, error %v", s.next, s.err)
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / frames; each > 10_000 {
+		t.Errorf("%d bytes are allocated for each line, want at most 10,000", each)
 	}
 }

@@ -42,6 +42,17 @@ func BenchmarkFrames(b *testing.B) {
 	}
 }
 
+// BenchmarkFlood calls a tool that sends 10,000 notifications, and reads all of them from the stream.
+func BenchmarkFlood(b *testing.B) {
+	d := newDesk(b, nil)
+	d.ready("")
+	s := d.stream(-1)
+	for b.Loop() {
+		d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"flood","arguments":{"n":10000}}}`)
+		s.until("the end", ended)
+	}
+}
+
 // BenchmarkSearch searches the bodies of 10,000 frames.
 func BenchmarkSearch(b *testing.B) {
 	d := newDesk(b, nil)

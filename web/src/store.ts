@@ -1,5 +1,5 @@
-// Everything the page knows about the sources. The stream fills it: lines wait in a queue, and
-// one flush per animation frame decodes as many as fit into its time.
+// Everything the page knows about the sources. The stream fills it: lines wait in a queue, short
+// tasks decode them, and what they change is drawn at once or, in a flood, at intervals.
 import { computed, signal } from '@preact/signals'
 import { ApiError, boot, failureOf, get, hasToken, post, request } from './api'
 import type {
@@ -70,39 +70,60 @@ export const hidden = signal<ReadonlySet<number>>(new Set())
 export const shown = computed(() => sources.value.filter((s) => !hidden.value.has(s.id)))
 
 let lastSeq = 0
-const states = new Map<number, State>() // that the lines of a flush have changed
+const states = new Map<number, State>() // that lines have changed since the last drawing
 const queue: string[] = []
 let head = 0
 let scheduled = false
+let drained: (() => void) | undefined // continues reading
+let drawing = 0 // timer of the next drawing
+let taken = 0 // lines since the last drawing
 const changed = { frames: false, calls: false, logs: false }
+
+// In a task of its own, decoding lets clicks, keys and drawing go first.
+const inBackground = (run: () => void): void =>
+  void ('scheduler' in window ? window.scheduler.postTask(run, { priority: 'background' }) : setTimeout(run))
 
 function schedule(): void {
   if (scheduled) return
   scheduled = true
-  if (document.hidden) setTimeout(flush, 100)
-  else requestAnimationFrame(flush)
+  inBackground(flush)
 }
 
-// A batch of lines is decoded at once, which takes less than a millisecond. Behind a long queue, such
-// as that of a page that opens, drawing in between would only delay the end.
+// A batch of lines is decoded at once, which takes less than a millisecond. A task takes at most slice
+// milliseconds. The stream is not read while maxQueue lines wait, so Go waits, too.
 const batch = 128
-const longQueue = 1000
+const slice = 6
+const maxQueue = 5000
 
-// flush takes lines for at most 8 ms, or 40 ms if many wait, and leaves the rest to the next frame.
+// In a flood, the lists and counters are drawn at intervals: 60 times a second would take longer than
+// decoding, and nobody could read it.
+const flood = 100 // lines
+const interval = 100 // milliseconds
+
 function flush(): void {
   scheduled = false
-  const end = performance.now() + (queue.length - head > longQueue ? 40 : 8)
+  const end = performance.now() + slice
   while (head < queue.length && performance.now() < end) {
     const lines = JSON.parse(`[${queue.slice(head, (head += batch)).join()}]`) as Record<string, unknown>[]
+    taken += lines.length
     for (const line of lines) {
       if (line['state']) states.set((line['state'] as State).id, line['state'] as State)
       else take(line)
     }
   }
-  if (head >= queue.length) {
-    queue.length = 0
-    head = 0
-  } else schedule()
+  if (head < queue.length) schedule()
+  else {
+    queue.length = head = 0
+    drained?.()
+  }
+  if (taken < flood && !queue.length) draw()
+  else drawing ||= window.setTimeout(draw, interval)
+}
+
+// draw makes what the lines have changed visible.
+function draw(): void {
+  clearTimeout(drawing)
+  drawing = taken = 0
   if (states.size) takeStates([...states.values()])
   states.clear()
   if (changed.frames) {
@@ -241,24 +262,27 @@ async function takeOutcome(id: number): Promise<void> {
 // follow reads the stream until it ends. One request brings the state, the lists and everything after.
 async function follow(): Promise<void> {
   const response = await request(`stream?after=${lastSeq}`)
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  const reader = response.body!.getReader()
+  const decoder = new TextDecoder()
   let rest = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return
-    const end = value.lastIndexOf('\n')
+    const text = decoder.decode(value, { stream: true })
+    const end = text.lastIndexOf('\n')
     if (end < 0) {
-      rest += value
+      rest += text
       continue
     }
-    for (const line of (rest + value.slice(0, end)).split('\n')) if (line.length > 2) queue.push(line)
-    rest = value.slice(end + 1)
+    for (const line of (rest + text.slice(0, end)).split('\n')) if (line.length > 2) queue.push(line)
+    rest = text.slice(end + 1)
     if (link.value === 'live') schedule()
     else {
       link.value = 'live'
       linkError.value = undefined
-      flush() // the snapshot, without waiting for a frame
+      flush() // the snapshot, without waiting
     }
+    if (queue.length - head > maxQueue) await new Promise<void>((resolve) => (drained = resolve))
   }
 }
 
