@@ -16,8 +16,9 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // Severity is how serious a finding is. The zero value is [Error].
@@ -192,7 +193,7 @@ func (r *Report) OK(strict bool) bool {
 // Findings returns the findings that were kept, sorted by file and place; those of one
 // place stay in the order in which they were added. The slice belongs to the report.
 func (r *Report) Findings() []Finding {
-	slices.SortStableFunc(r.findings, func(a, b Finding) int {
+	order.StableBy(r.findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column))
 	})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
@@ -27,7 +28,7 @@ func (r *Report) writeGitHub(w io.Writer, opts *WriteOptions) error {
 	var b strings.Builder
 	var rest []string
 	sorted := slices.Clone(r.Findings())
-	slices.SortStableFunc(sorted, func(f, g Finding) int {
+	order.StableBy(sorted, func(f, g Finding) int {
 		return int(f.Severity) - int(g.Severity)
 	})
 	var shown [Note + 1]int

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // Roster is the set of servers that a program currently keeps alive. The zero value is
@@ -122,7 +124,7 @@ func (r *Roster) States() []State {
 			states = append(states, st)
 		}
 	}
-	slices.SortStableFunc(states, func(a, b State) int {
+	order.StableBy(states, func(a, b State) int {
 		return cmp.Compare(a.Name, b.Name)
 	})
 	return states

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // clusterKey is a secret that all replicas share. Between From and Until it is in the record;
@@ -91,7 +93,7 @@ func mergeKeys(a, b []clusterKey, now time.Time) []clusterKey {
 			all[i].Until = k.Until
 		}
 	}
-	slices.SortFunc(all, func(a, b clusterKey) int {
+	order.By(all, func(a, b clusterKey) int {
 		return cmp.Or(b.From.Compare(a.From), strings.Compare(a.Key, b.Key))
 	})
 	return all[:min(len(all), maxKeys)]

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // Options configure a [Replica]. Nil and the zero value mean the defaults.
@@ -261,7 +263,7 @@ func (r *Replica) Members() []Member {
 	for _, m := range r.members {
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
+	order.By(all, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
 

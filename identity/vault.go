@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -236,7 +236,7 @@ func (c *Client) Connections() (all []Connection, err error) {
 			})
 		}
 	}
-	slices.SortFunc(all, func(a, b Connection) int {
+	order.By(all, func(a, b Connection) int {
 		return cmp.Or(strings.Compare(a.Caller.String(), b.Caller.String()), strings.Compare(a.Server, b.Server))
 	})
 	return all, nil

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -86,7 +86,7 @@ func (l *callList) running() []call {
 			list = append(list, *c)
 		}
 	}
-	slices.SortFunc(list, func(a, b call) int { return a.ID - b.ID })
+	order.By(list, func(a, b call) int { return a.ID - b.ID })
 	return list
 }
 

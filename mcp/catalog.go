@@ -212,23 +212,26 @@ func (c *Catalog) buildIndex() {
 // Version returns a short hash that is equal for two catalogs only if all clients would
 // see the same in both.
 func (c *Catalog) Version() string {
-	return c.version.get(func() string {
-		sum := sha256.New()
-		info, _ := Marshal(c.Server)
-		fmt.Fprintf(sum, "%s\n%q\n%t %t %t %t\n%s\n",
-			info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
-		if c.WithheldTools != nil || c.WithheldPrompts != nil {
-			fmt.Fprintf(sum, "%q\n%q\n", c.WithheldTools, c.WithheldPrompts)
+	return c.version.get(func() string { return c.digest() })
+}
+
+// digest computes the version. It is a method so that the compiler does not copy it to each caller of Version.
+func (c *Catalog) digest() string {
+	sum := sha256.New()
+	info, _ := Marshal(c.Server)
+	fmt.Fprintf(sum, "%s\n%q\n%t %t %t %t\n%s\n",
+		info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
+	if c.WithheldTools != nil || c.WithheldPrompts != nil {
+		fmt.Fprintf(sum, "%q\n%q\n", c.WithheldTools, c.WithheldPrompts)
+	}
+	for kind := range listKinds {
+		for i := range c.length(kind) {
+			entry, _ := c.entry(kind, i, LatestVersion)
+			sum.Write(entry)
+			sum.Write([]byte{'\n'})
 		}
-		for kind := range listKinds {
-			for i := range c.length(kind) {
-				entry, _ := c.entry(kind, i, LatestVersion)
-				sum.Write(entry)
-				sum.Write([]byte{'\n'})
-			}
-		}
-		return hex.EncodeToString(sum.Sum(nil)[:16])
-	})
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // listKind is one of the four lists.

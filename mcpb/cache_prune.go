@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // CachedBundle is a bundle that was unpacked in order to run it.
@@ -78,7 +79,7 @@ func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
 			list = append(list, inspectCached(filepath.Join(cache, e.Name())))
 		}
 	}
-	slices.SortFunc(list, func(a, b CachedBundle) int {
+	order.By(list, func(a, b CachedBundle) int {
 		return cmp.Or(b.LastUsed.Compare(a.LastUsed), strings.Compare(a.SHA256, b.SHA256))
 	})
 	return list, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -78,7 +79,7 @@ type edit struct {
 // applyEdits makes the edits in the order of the text. Of two overlapping ones it makes
 // only the first.
 func applyEdits(text []byte, edits []edit) (edited []byte, made []edit) {
-	slices.SortStableFunc(edits, func(a, b edit) int {
+	order.StableBy(edits, func(a, b edit) int {
 		return cmp.Compare(a.at, b.at)
 	})
 	done := 0

@@ -9,7 +9,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // Info is a bundle's metadata and size. Fields may be added.
@@ -172,7 +173,7 @@ func (i *Info) countFiles(fsys fs.FS, largest int) error {
 }
 
 func (i *Info) keepLargest(largest int) {
-	slices.SortFunc(i.Largest, func(a, b FileInfo) int {
+	order.By(i.Largest, func(a, b FileInfo) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 	})
 	i.Largest = i.Largest[:min(len(i.Largest), largest)]

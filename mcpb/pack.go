@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
@@ -285,7 +286,7 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, o
 }
 
 func largest(files []PackedFile, n int) []PackedFile {
-	slices.SortFunc(files, func(a, b PackedFile) int {
+	order.By(files, func(a, b PackedFile) int {
 		return cmp.Or(cmp.Compare(b.Packed, a.Packed), strings.Compare(a.Name, b.Name))
 	})
 	return slices.Clone(files[:min(n, len(files))])

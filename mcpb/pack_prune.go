@@ -3,10 +3,10 @@ package mcpb
 import (
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // prune excludes packages in node_modules that the package.json next to the manifest does
@@ -102,7 +102,7 @@ func (s *Selection) dropPackages(installed, needed map[string]bool) {
 			})
 		}
 	}
-	slices.SortFunc(s.Excluded, func(a, b Exclusion) int {
+	order.By(s.Excluded, func(a, b Exclusion) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 }

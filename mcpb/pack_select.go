@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // Links specifies how packing handles symbolic links, which bundles cannot contain.
@@ -108,13 +109,13 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 	if err := s.walk(root, ".", nil); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(s.Files, func(a, b SelectedFile) int {
+	order.By(s.Files, func(a, b SelectedFile) int {
 		if (a.Name == ManifestName) != (b.Name == ManifestName) {
 			return map[bool]int{true: -1, false: 1}[a.Name == ManifestName]
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	slices.SortFunc(s.Excluded, func(a, b Exclusion) int {
+	order.By(s.Excluded, func(a, b Exclusion) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return s, nil

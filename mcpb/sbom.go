@@ -15,10 +15,10 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // inventory is the subset of CycloneDX 1.6 that is written.
@@ -93,7 +93,7 @@ func SBOM(a *Archive) ([]byte, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(b.Components, func(x, y component) int {
+	order.By(b.Components, func(x, y component) int {
 		return cmp.Or(strings.Compare(x.PURL, y.PURL), strings.Compare(x.Ref, y.Ref))
 	})
 	content, err := json.Marshal(b)

@@ -8,13 +8,13 @@ import (
 	"math"
 	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -184,7 +184,7 @@ func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
 		}
 		members = append(members, member{name, entries.Value()})
 	}
-	slices.SortFunc(members, func(a, b member) int {
+	order.By(members, func(a, b member) int {
 		return strings.Compare(a.name, b.name)
 	})
 	dst = append(dst, '{')

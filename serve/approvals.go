@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
@@ -150,7 +150,7 @@ func (a *Approvals) writeLocked(w io.Writer) error {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(x, y approvalKey) int {
+	order.By(keys, func(x, y approvalKey) int {
 		return cmp.Or(strings.Compare(x.Principal, y.Principal), strings.Compare(x.Rule, y.Rule),
 			strings.Compare(x.Item, y.Item))
 	})

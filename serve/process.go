@@ -12,13 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/neterror"
+	"github.com/slipway-mcp/slipway/internal/order"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
@@ -215,7 +215,7 @@ func Processes(ctx context.Context, dir string) ([]Process, error) {
 			processes = append(processes, *p)
 		}
 	}
-	slices.SortFunc(processes, func(a, b Process) int {
+	order.By(processes, func(a, b Process) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID))
 	})
 	return processes, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -55,7 +56,7 @@ func parametersOf(schema []byte) []parameter {
 		p.required = slices.Contains(object.Required, key)
 		list = append(list, *p)
 	}
-	slices.SortStableFunc(list, func(a, b parameter) int {
+	order.StableBy(list, func(a, b parameter) int {
 		return rank(object.Required, a.name) - rank(object.Required, b.name)
 	})
 	return list

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // helpWidth is the width of help texts in columns.
@@ -110,7 +112,7 @@ func flagRows(cmd *cobra.Command, section string) (rows []row) {
 		}
 		rows = append(rows, row{name, usage})
 	})
-	slices.SortFunc(rows, func(a, b row) int {
+	order.By(rows, func(a, b row) int {
 		return strings.Compare(a.name[6:], b.name[6:])
 	})
 	return rows

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/open"
@@ -409,7 +410,7 @@ func checkSettings(report *check.Report, file *settings.File, found *check.Repor
 // inFile replaces flags in a text by the names of their settings.
 func inFile(text string) string {
 	all := serveTable().Settings
-	slices.SortFunc(all, func(a, b settings.Setting) int { return len(b.Flag) - len(a.Flag) })
+	order.By(all, func(a, b settings.Setting) int { return len(b.Flag) - len(a.Flag) })
 	for i := range all {
 		text = strings.ReplaceAll(text, "--"+all[i].Flag, all[i].Name())
 	}

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -133,7 +133,7 @@ func (b *Broker) trim(all map[string]json.RawMessage, kept string) error {
 		own[s.principalName()]++
 		oldest = append(oldest, used{id, s.principalName(), s.Rotated})
 	}
-	slices.SortFunc(oldest, func(a, b used) int { return a.at.Compare(b.at) })
+	order.By(oldest, func(a, b used) int { return a.at.Compare(b.at) })
 	for _, one := range oldest {
 		crowded := own[one.caller] > maxSessionsPerCaller || len(all) > maxSessions || size > maxSessionsBytes
 		if one.id == kept || !crowded {
@@ -317,7 +317,7 @@ func (b *Broker) Sessions() (all []Session, err error) {
 			Used:      s.Rotated,
 		})
 	}
-	slices.SortFunc(all, func(a, b Session) int {
+	order.By(all, func(a, b Session) int {
 		return cmp.Or(strings.Compare(a.Principal, b.Principal), a.Created.Compare(b.Created))
 	})
 	return all, nil

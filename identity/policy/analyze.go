@@ -18,6 +18,7 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -90,7 +91,7 @@ func (s *Set) Holders() []Holder {
 	for h := range found {
 		all = append(all, h)
 	}
-	slices.SortFunc(all, func(a, b Holder) int {
+	order.By(all, func(a, b Holder) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 	return all

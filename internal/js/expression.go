@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -631,7 +632,7 @@ func (o *object) ordered() *tree.Node {
 	if !o.indexed {
 		return o.node
 	}
-	slices.SortStableFunc(o.node.Members, func(a, b tree.Member) int {
+	order.StableBy(o.node.Members, func(a, b tree.Member) int {
 		i, isIndex := arrayIndex(a.Key)
 		j, alsoIndex := arrayIndex(b.Key)
 		switch {

@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -188,7 +189,7 @@ func Read(text []byte, opts *Options) *Script {
 	for _, p := range r.problems {
 		out.Problems = append(out.Problems, r.placed(p))
 	}
-	slices.SortStableFunc(out.Problems, func(a, b tree.Problem) int {
+	order.StableBy(out.Problems, func(a, b tree.Problem) int {
 		return a.Offset - b.Offset
 	})
 	for _, m := range r.modules[1:] {

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -84,7 +85,7 @@ func decisive(params []byte) []jsonscan.Field {
 		return m.Name == "_meta" ||
 			m.Name == "arguments" && len(jsonscan.Members(m.Value)) == 0
 	})
-	slices.SortFunc(members, func(a, b jsonscan.Field) int {
+	order.By(members, func(a, b jsonscan.Field) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return members

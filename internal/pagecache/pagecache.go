@@ -22,11 +22,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // Key identifies an entry: a hash of everything that its contents depend on.
@@ -491,7 +491,7 @@ func (c *Cache) evict(now time.Time) {
 			sources = append(sources, s)
 		}
 	}
-	slices.SortFunc(sources, func(a, b source) int { return a.used.Compare(b.used) })
+	order.By(sources, func(a, b source) int { return a.used.Compare(b.used) })
 	for _, s := range sources {
 		if total <= c.opts.MaxBytes && now.Sub(s.used) <= c.opts.MaxAge {
 			continue

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -268,7 +269,7 @@ func inserted(list []staticmcp.IndexEntry, added map[string]staticmcp.IndexEntry
 	for _, e := range added {
 		list = append(list, e)
 	}
-	slices.SortFunc(list, func(a, b staticmcp.IndexEntry) int {
+	order.By(list, func(a, b staticmcp.IndexEntry) int {
 		return cmp.Compare(a.Path, b.Path)
 	})
 	return list

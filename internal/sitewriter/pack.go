@@ -3,8 +3,8 @@ package sitewriter
 import (
 	"cmp"
 	"context"
-	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/packs"
 )
 
@@ -37,7 +37,7 @@ func (w *writer) packAnswers(ctx context.Context) error {
 		}
 	}
 	w.files = rest
-	slices.SortFunc(members, func(a, b member) int {
+	order.By(members, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at))
 	})
 	items := make([]packs.Item, len(members))

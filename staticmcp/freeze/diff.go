@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -119,20 +120,20 @@ func definitions(c *mcp.Catalog) (order []definition, texts map[definition][]byt
 // diffDefinitions compares what two catalogs define, in the order in which a reader
 // expects the kinds.
 func diffDefinitions(one, two *mcp.Catalog) (list []Difference) {
-	order, before := definitions(one)
+	all, before := definitions(one)
 	more, after := definitions(two)
 	for _, d := range more {
 		if before[d] == nil {
-			order = append(order, d)
+			all = append(all, d)
 		}
 	}
-	for _, d := range order {
+	for _, d := range all {
 		if action := action(before[d], after[d]); action != "" {
 			list = append(list, Difference{action, d.kind, cmp.Or(d.name, one.Server.Name)})
 		}
 	}
 	kinds := []string{"server", "instructions", "tool", "resource", "template", "prompt"}
-	slices.SortStableFunc(list, func(a, b Difference) int {
+	order.StableBy(list, func(a, b Difference) int {
 		return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind)
 	})
 	return list
@@ -174,7 +175,7 @@ func storedBy(ctx context.Context, sources ...mcp.Source) ([]staticmcp.Question,
 	byKey := func(a, b staticmcp.Question) int {
 		return cmp.Compare(keyOf(a), keyOf(b))
 	}
-	slices.SortStableFunc(list, byKey)
+	order.StableBy(list, byKey)
 	return slices.CompactFunc(list, func(a, b staticmcp.Question) bool {
 		return byKey(a, b) == 0
 	}), nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
@@ -112,7 +113,7 @@ func (c *checker) repairAll(dir string) ([]Repair, error) {
 	rest := slices.DeleteFunc(c.feasible(), func(r repair) bool {
 		return len(r.edits) > 0
 	})
-	slices.SortStableFunc(rest, func(a, b repair) int {
+	order.StableBy(rest, func(a, b repair) int {
 		return cmp.Compare(strings.Count(b.file, "/"), strings.Count(a.file, "/"))
 	})
 	for _, r := range rest {
@@ -149,19 +150,19 @@ func (c *checker) feasible() []repair {
 // editAll makes the edits of all files, each file in one write.
 func editAll(root *os.Root, repairs []repair, note func(repair)) error {
 	byFile := make(map[string][]repair)
-	var order []string
+	var files []string
 	for _, r := range repairs {
 		if len(r.edits) == 0 {
 			continue
 		}
 		if byFile[r.file] == nil {
-			order = append(order, r.file)
+			files = append(files, r.file)
 		}
 		byFile[r.file] = append(byFile[r.file], r)
 	}
-	for _, file := range order {
+	for _, file := range files {
 		list := byFile[file]
-		slices.SortStableFunc(list, func(a, b repair) int {
+		order.StableBy(list, func(a, b repair) int {
 			return cmp.Compare(a.edits[0].begin, b.edits[0].begin)
 		})
 		if err := editFile(root, file, list, note); err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
@@ -171,7 +172,7 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 			"the folder has %d entries", n)
 	}
 	slices.Sort(b.dirs)
-	slices.SortFunc(b.leaves, func(a, b leaf) int {
+	order.By(b.leaves, func(a, b leaf) int {
 		return strings.Compare(a.name, b.name)
 	})
 	c.sameButForCase(b)
@@ -233,7 +234,7 @@ func (c *checker) plantPacks(ctx context.Context, f *site.Folder) error {
 		b := c.tree.branches[dir]
 		slices.Sort(b.dirs)
 		// Of an answer that is also a file, readers use the one in the pack.
-		slices.SortStableFunc(b.leaves, func(a, b leaf) int {
+		order.StableBy(b.leaves, func(a, b leaf) int {
 			return cmp.Or(strings.Compare(a.name, b.name), -strings.Compare(a.pack, b.pack))
 		})
 		b.leaves = slices.CompactFunc(b.leaves, func(a, b leaf) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -57,7 +58,7 @@ func find(text string, forms []*regexp.Regexp) []reference {
 				text[m[2]:m[3]]), m[5] > m[4]})
 		}
 	}
-	slices.SortFunc(all, func(a, b reference) int { return a.start - b.start })
+	order.By(all, func(a, b reference) int { return a.start - b.start })
 	return all
 }
 

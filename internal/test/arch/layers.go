@@ -48,7 +48,7 @@ func Layers() *Plan {
 				"internal/fsutil", "internal/glob",
 				"internal/js", "internal/jsonscan", "internal/lazyregexp", "internal/lines", "internal/nearest",
 				"internal/neterror",
-				"internal/netguard", "internal/packs", "internal/pagecache", "internal/peer",
+				"internal/netguard", "internal/order", "internal/packs", "internal/pagecache", "internal/peer",
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
 				"internal/uritemplate", "internal/visible", "sitebuild/internal/webpage",
 				"mcpb/internal/cms",

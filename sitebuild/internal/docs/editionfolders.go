@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // inFolders returns a function that returns the folders of an edition: those of its version and
@@ -53,7 +54,7 @@ func (f *finder) folders(root string) {
 	case len(names) < 2 || len(loose) >= len(names):
 		return
 	case len(versions) == len(names) && numbered > 0:
-		slices.SortFunc(versions, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
+		order.By(versions, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
 		f.versions = versions
 	case len(languages) == len(names):
 		f.languages = languages
@@ -131,7 +132,7 @@ func (f *finder) below(root string) {
 		toFront(f.languages, called("en"))
 		toFront(f.languages, called(f.config.language))
 	} else {
-		slices.SortFunc(inner, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
+		order.By(inner, func(a, b Variant) int { return compareVersions(b.Name, a.Name) })
 		f.versions = inner
 	}
 	for _, folder := range slices.Sorted(maps.Keys(loose)) {

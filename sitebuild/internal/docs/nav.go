@@ -3,10 +3,10 @@ package docs
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // config is the configuration read from the files of a documentation system.
@@ -280,7 +280,7 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 		item.Title = cmp.Or(item.Title, titleOf(name+".md"))
 		list = append(list, entry)
 	}
-	slices.SortStableFunc(list, func(a, b placed) int {
+	order.StableBy(list, func(a, b placed) int {
 		if a.positioned != b.positioned {
 			if a.positioned {
 				return -1

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // newPage parses the text of a document as a page, without resolving its links. The page
@@ -81,10 +82,10 @@ func firstInvalid(s string) int {
 func (r *reader) cut(p *Page) []check.Finding {
 	var found []check.Finding
 	// Footnotes come last in the tree, regardless of their position in the text.
-	slices.SortStableFunc(p.raw.headings, func(a, b heading) int {
+	order.StableBy(p.raw.headings, func(a, b heading) int {
 		return a.at - b.at
 	})
-	slices.SortStableFunc(p.raw.pieces, func(a, b textPiece) int {
+	order.StableBy(p.raw.pieces, func(a, b textPiece) int {
 		return a.at - b.at
 	})
 	slugs := newSlugger()

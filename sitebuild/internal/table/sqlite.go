@@ -18,6 +18,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // openSQLite opens the tables of a database, read-only. No files are created next to it,
@@ -222,7 +223,7 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 			key = append(key, part{at, c[0]})
 		}
 	}
-	slices.SortFunc(key, func(a, b part) int { return a.at - b.at })
+	order.By(key, func(a, b part) int { return a.at - b.at })
 	var order []string
 	for _, k := range key {
 		t.key = append(t.key, k.name)

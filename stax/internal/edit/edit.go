@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -265,7 +266,7 @@ func find(root *tree.Node, t Target, name string) *tree.Node {
 
 // apply returns text with all splices, which must not overlap.
 func apply(text []byte, splices []splice) []byte {
-	slices.SortStableFunc(splices, func(a, b splice) int {
+	order.StableBy(splices, func(a, b splice) int {
 		return a.start - b.start
 	})
 	var out []byte
