@@ -51,8 +51,7 @@ func (r *Replica) Term() uint64 {
 // leasedLocked reports whether the lease has not ended. It compares both clocks, because the one
 // that only grows may stand still while the machine sleeps. r.mu is held.
 func (r *Replica) leasedLocked() bool {
-	now := time.Now()
-	return now.Before(r.until) && now.Round(0).Before(r.until.Round(0))
+	return r.opts.System.Now().before(r.until)
 }
 
 // AwaitTerm is Term for a replica that may just have been suspended: it waits until the lease has
@@ -73,16 +72,14 @@ func (r *Replica) AwaitTerm(ctx context.Context) uint64 {
 
 // renewedLocked records that the engine has renewed the lease by a request that began then. r.mu is
 // held.
-func (r *Replica) renewedLocked(began time.Time) {
+func (r *Replica) renewedLocked(began Instant) {
 	if !r.leasedLocked() {
 		r.term++
 		close(r.termBegun)
 		r.termBegun = make(chan struct{})
 	}
 	// Clocks may differ by an eighth in speed.
-	if until := began.Add(r.opts.Lease - r.opts.Lease/8); until.After(r.until) {
-		r.until = until
-	}
+	r.extendLocked(began.add(r.opts.Lease - r.opts.Lease/8))
 }
 
 // Expiring reports whether the lease ends soon, because the engine does not renew it.
@@ -92,7 +89,16 @@ func (r *Replica) Expiring() bool {
 	return r.expiringLocked()
 }
 
-func (r *Replica) expiringLocked() bool { return time.Until(r.until) < r.opts.Lease/2 }
+func (r *Replica) expiringLocked() bool {
+	return r.until.Running.Sub(r.now()) < r.opts.Lease/2
+}
+
+// extendLocked moves the end of the lease, unless it is later already. r.mu is held.
+func (r *Replica) extendLocked(until Instant) {
+	if until.Running.After(r.until.Running) {
+		r.until = until
+	}
+}
 
 // Grant promises a replica whose lease the engine does not renew that this one does not adopt
 // anything for the time of a lease. It returns false if this replica reaches the engine: the other
@@ -103,20 +109,23 @@ func (r *Replica) Grant() bool {
 	if !r.expiringLocked() || r.adopting > 0 {
 		return false
 	}
-	if until := time.Now().Add(r.opts.Lease); until.After(r.unsettled) {
+	if until := r.now().Add(r.opts.Lease); until.After(r.unsettled) {
 		r.unsettled = until
 	}
 	return true
 }
 
 // Extend extends the lease, because all other replicas have granted it after that time.
-func (r *Replica) Extend(asked time.Time) {
+func (r *Replica) Extend(asked Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if until := asked.Add(r.opts.Lease / 2); r.leasedLocked() && until.After(r.until) {
-		r.until = until
+	if r.leasedLocked() {
+		r.extendLocked(asked.add(r.opts.Lease / 2))
 	}
 }
+
+// Now reads the clocks of this replica, for [Replica.Extend].
+func (r *Replica) Now() Instant { return r.opts.System.Now() }
 
 // Lease returns how long a replica that does not report counts as alive.
 func (r *Replica) Lease() time.Duration { return r.opts.Lease }
@@ -213,7 +222,7 @@ func (r *Replica) adoptFrom(ctx context.Context, owner string) (done func(), err
 	}
 	r.mu.Lock()
 	// After the engine has failed or lost data, others need the time of a lease to report.
-	now := time.Now()
+	now := r.now()
 	settled := !r.failing && now.After(r.doubtful) && now.After(r.unsettled)
 	if settled {
 		r.adopting++
@@ -256,7 +265,7 @@ func (r *Replica) Depart(ctx context.Context) error {
 		err = nil
 	}
 	r.mu.Lock()
-	r.until = time.Time{}
+	r.until = Instant{}
 	r.self.Departed = true
 	r.mu.Unlock()
 	return errors.Join(err, r.report(ctx))

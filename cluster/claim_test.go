@@ -141,11 +141,11 @@ func TestGrants(t *testing.T) {
 	cut.down.Store(true)
 	granted := time.Now()
 	extend := func() bool {
-		asked := time.Now()
+		asked := owner.Now()
 		if !owner.Expiring() || !other.Grant() {
 			return false
 		}
-		granted = asked
+		granted = asked.Running
 		owner.Extend(asked)
 		return true
 	}

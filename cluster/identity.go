@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -152,17 +153,44 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// transport returns a transport that connects only to m. It uses HTTP/1.1, because a
+// transport returns a transport that connects only to m, by dial. It uses HTTP/1.1, because a
 // stream then needs no goroutine at the owner of its session.
-func (id *identity) transport(m Member) *http.Transport {
-	dialer := &net.Dialer{Timeout: time.Second}
+func (id *identity) transport(m Member, dial func(context.Context, string, string) (net.Conn, error)) *http.Transport {
+	config := id.config(func(fingerprint string) bool { return fingerprint == m.Certificate })
 	return &http.Transport{
-		DialContext:           dialer.DialContext,
-		TLSClientConfig:       id.config(func(fingerprint string) bool { return fingerprint == m.Certificate }),
-		TLSHandshakeTimeout:   2 * time.Second,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return handshake(ctx, config, func() (net.Conn, error) { return dial(ctx, network, address) })
+		},
 		MaxIdleConnsPerHost:   64,
 		IdleConnTimeout:       time.Minute,
 		DisableCompression:    true,
 		ExpectContinueTimeout: time.Second,
 	}
+}
+
+// handshakeTimeout bounds the time until another replica has authenticated itself.
+const handshakeTimeout = 2 * time.Second
+
+// handshake makes a connection to a replica. If the process at its address is another one, because
+// the replica was killed and its machine has started again, no connection to the replica was made:
+// the error is that of a dial that failed.
+func handshake(ctx context.Context, config *tls.Config, dial func() (net.Conn, error)) (net.Conn, error) {
+	raw, err := dial()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	c := tls.Client(raw, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		_ = raw.Close() // no part of a request was sent
+		return nil, &net.OpError{
+			Op:     "dial",
+			Net:    "tcp",
+			Source: raw.LocalAddr(),
+			Addr:   raw.RemoteAddr(),
+			Err:    err,
+		}
+	}
+	return c, nil
 }

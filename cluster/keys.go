@@ -224,7 +224,7 @@ func (r *Replica) syncKeys(ctx context.Context) error {
 	case len(own) == 0:
 		own = []clusterKey{{Key: newKey()}}
 	}
-	now := time.Now()
+	now := r.opts.System.Now().Date
 	all := mergeKeys(own, theirs, now)
 	value, err := encodeKeys(all)
 	if err != nil {
@@ -259,7 +259,7 @@ func (r *Replica) useKeys() {
 	r.keysMu.Lock()
 	defer r.keysMu.Unlock()
 	r.mu.Lock()
-	active := activeKeys(r.keys, time.Now())
+	active := activeKeys(r.keys, r.opts.System.Now().Date)
 	same := slices.EqualFunc(active, r.active, bytes.Equal)
 	r.active = active
 	follow := r.followKeys

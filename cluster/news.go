@@ -101,7 +101,7 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 func (r *Replica) doubt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.doubtful = time.Now().Add(r.opts.Lease)
+	r.doubtful = r.now().Add(r.opts.Lease)
 }
 
 // receive handles events until the subscription fails. What an event leaves unread for a

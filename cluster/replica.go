@@ -35,6 +35,8 @@ type Options struct {
 	Lease time.Duration
 	// Logger receives messages for operators; nil discards them.
 	Logger *slog.Logger
+	// System replaces the network and the clocks of the machine.
+	System System
 }
 
 // Member is a replica as it describes itself to the others.
@@ -92,9 +94,10 @@ type Replica struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 	seek     chan struct{} // of capacity 1: held while the engine is asked for members
+	// reporting is of capacity 1, and held during a report.
+	reporting chan struct{}
 
-	// reporting is held during a report, keysMu while keys are passed on.
-	reporting, keysMu sync.Mutex
+	keysMu sync.Mutex // held while keys are passed on
 
 	mu       sync.Mutex
 	self     Member
@@ -106,8 +109,8 @@ type Replica struct {
 	// doubtful is until when missing records do not mean that replicas have left, because the
 	// engine failed or lost data; they need the time of a lease to restore them.
 	doubtful time.Time
-	// until is the end of the lease in the current term, by the clock of this process.
-	until time.Time
+	// until is the end of the lease in the current term, by the clocks of this process.
+	until Instant
 	term  uint64
 	// termBegun is closed when the next term begins.
 	termBegun chan struct{}
@@ -155,6 +158,7 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.System = o.System.withDefaults()
 	r := &Replica{
 		engine: engine,
 		opts:   o,
@@ -162,14 +166,15 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		seek:   make(chan struct{}, 1),
 		peers:  make(map[string]*Peer),
 
+		reporting: make(chan struct{}, 1),
+
 		termBegun: make(chan struct{}),
 	}
 	var err error
 	if r.identity, err = newIdentity(); err != nil {
 		return nil, err
 	}
-	var config net.ListenConfig
-	ln, err := config.Listen(ctx, "tcp", o.Listen)
+	ln, err := o.System.Listen(ctx, o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen for other replicas: %w", err)
 	}
@@ -179,7 +184,7 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		ID:          r.id,
 		Addr:        r.addr,
 		Certificate: r.identity.fingerprint,
-		Started:     time.Now().UTC().Truncate(time.Second),
+		Started:     o.System.Now().Date.UTC().Truncate(time.Second),
 		Format:      Format,
 	}
 	r.listener = r.identity.listen(ln, r.knows)
@@ -214,7 +219,7 @@ func (r *Replica) begin(ctx context.Context) error {
 		return err
 	}
 	r.mu.Lock()
-	r.unsettled = time.Now().Add(r.opts.Lease)
+	r.unsettled = r.now().Add(r.opts.Lease)
 	r.mu.Unlock()
 	r.context, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.running.Go(func() { r.run(r.context) })
@@ -362,7 +367,7 @@ func (r *Replica) search(ctx context.Context, matches func(*Peer) bool) *Peer {
 	if p := r.known(matches); p != nil {
 		return p
 	}
-	start := time.Now()
+	start := r.now()
 	select {
 	case r.seek <- struct{}{}:
 	case <-ctx.Done():
@@ -378,7 +383,7 @@ func (r *Replica) search(ctx context.Context, matches func(*Peer) bool) *Peer {
 	if asked.After(start) {
 		return nil // another request has asked meanwhile, so one question answers all that wait
 	}
-	pause := time.NewTimer(r.opts.Lease/40 - time.Since(asked))
+	pause := time.NewTimer(r.opts.Lease/40 - r.now().Sub(asked))
 	defer pause.Stop()
 	select {
 	case <-pause.C:
@@ -427,7 +432,7 @@ func (r *Replica) note(err error) {
 	changed := r.failing != (err != nil)
 	r.failing = err != nil
 	if err != nil {
-		r.doubtful = time.Now().Add(r.opts.Lease)
+		r.doubtful = r.now().Add(r.opts.Lease)
 	}
 	r.mu.Unlock()
 	switch {
@@ -440,11 +445,15 @@ func (r *Replica) note(err error) {
 
 // report renews our record, restores what the engine may have lost, and reads the others'.
 func (r *Replica) report(ctx context.Context) error {
-	r.reporting.Lock()
-	defer r.reporting.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Lease)
 	defer cancel()
-	began := time.Now()
+	select {
+	case r.reporting <- struct{}{}:
+		defer func() { <-r.reporting }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	began := r.opts.System.Now()
 	key := memberGroup + "/" + r.id
 	r.mu.Lock()
 	revision := r.revision
@@ -485,7 +494,7 @@ func (r *Replica) report(ctx context.Context) error {
 
 // refresh reads the members.
 func (r *Replica) refresh(ctx context.Context) error {
-	began := time.Now()
+	began := r.now()
 	records, err := r.engine.List(ctx, memberGroup)
 	if err != nil {
 		return err
@@ -537,7 +546,7 @@ func (r *Replica) newPeer(m Member) *Peer {
 		ID:          m.ID,
 		Addr:        m.Addr,
 		Certificate: m.Certificate,
-		transport:   r.identity.transport(m),
+		transport:   r.identity.transport(m, r.opts.System.Dial),
 	}
 	p.ctx, p.gone = context.WithCancelCause(context.Background())
 	return p

@@ -357,7 +357,7 @@ func (p *hop) keepLease(ctx context.Context) {
 		if !p.replica.Expiring() || p.replica.Term() == 0 {
 			continue
 		}
-		asked := time.Now()
+		asked := p.replica.Now()
 		if p.allGrant(ctx) {
 			p.replica.Extend(asked)
 		}

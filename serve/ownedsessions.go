@@ -73,7 +73,9 @@ type ownedSession struct {
 	// term is that of the replica when it last wrote the record.
 	term atomic.Uint64
 
-	writing  sync.Mutex // held while the record is written; guards the following fields
+	// writing is of capacity 1, and held while the record is written; it guards the following fields.
+	// It is not a mutex, because the engine may take long and a request that waits may be cancelled.
+	writing  chan struct{}
 	revision uint64
 	written  time.Time
 	over     bool // the session has ended here
@@ -173,8 +175,22 @@ func (at *sessionsAt) newSession(id string) *ownedSession {
 		id:  id,
 		key: at.keyOf(id),
 		at:  at,
+
+		writing: make(chan struct{}, 1),
 	}
 }
+
+// lock waits until no record of the session is being written, or ctx ends.
+func (s *ownedSession) lock(ctx context.Context) error {
+	select {
+	case s.writing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *ownedSession) unlock() { <-s.writing }
 
 // add adds a session that this replica owns.
 func (a *ownedSessions) add(s *ownedSession) {
@@ -223,8 +239,10 @@ func (at *sessionsAt) Forget(ctx context.Context, id string) error {
 	if s == nil {
 		return at.unowned(id)
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
 	if !s.attempted.Load() {
 		s.over = true
 		return nil
@@ -364,8 +382,10 @@ func (a *ownedSessions) start(ctx context.Context) {
 // write writes the record of a session. The error is [cluster.ErrLost] if another replica has
 // adopted the session, which then ends here.
 func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
 	if s.lost.Load() {
 		return cluster.ErrLost
 	}
@@ -467,7 +487,7 @@ func (a *ownedSessions) run(ctx context.Context) {
 			}
 			a.log.Info("sessions can continue at other replicas from now on")
 		case <-renewal.C:
-			a.renew()
+			a.renew(ctx)
 		case <-a.wake:
 		case <-retry.C:
 		}
@@ -486,12 +506,14 @@ func (a *ownedSessions) all() []*ownedSession {
 
 // renew marks the records that expire before their sessions could. Unused sessions
 // expire as they do without a cluster.
-func (a *ownedSessions) renew() {
+func (a *ownedSessions) renew(ctx context.Context) {
 	for _, s := range a.all() {
 		seen, ok := s.at.server.SessionSeen(s.id)
-		s.writing.Lock()
+		if s.lock(ctx) != nil {
+			return
+		}
 		due := ok && seen.After(s.written) && time.Since(s.written) > s.at.ttl()/5
-		s.writing.Unlock()
+		s.unlock()
 		if due {
 			a.markDirty(s)
 		}
@@ -574,9 +596,11 @@ func (a *ownedSessions) leave(s *ownedSession) {
 // release gives up a session for which nothing is served, so that another replica continues it. It
 // reports whether the other one may.
 func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor string) bool {
-	s.writing.Lock()
+	if s.lock(ctx) != nil {
+		return false
+	}
 	unsaved := s.revision == 0
-	s.writing.Unlock()
+	s.unlock()
 	if unsaved && a.write(ctx, s) != nil {
 		return false
 	}
@@ -585,9 +609,9 @@ func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor 
 		return false
 	}
 	defer close(left)
-	s.writing.Lock()
+	_ = s.lock(context.WithoutCancel(ctx)) // it has begun to leave; writes are bounded by recordTimeout
 	s.over = true
-	s.writing.Unlock()
+	s.unlock()
 	s.at.server.ReleaseSession(s.id) // before remove: what the server has and a does not is not fenced
 	a.remove(s, successor)
 	return true
@@ -595,8 +619,8 @@ func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor 
 
 // releasedAt returns the revision of the record of a session that has been released.
 func (s *ownedSession) releasedAt() uint64 {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	_ = s.lock(context.Background()) // nothing writes the record any more
+	defer s.unlock()
 	return s.revision
 }
 

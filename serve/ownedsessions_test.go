@@ -237,9 +237,9 @@ func TestReleaseUnderLoad(t *testing.T) {
 				case <-over:
 					return
 				default:
-					s.writing.Lock()
+					_ = s.lock(context.Background())
 					runtime.Gosched()
-					s.writing.Unlock()
+					s.unlock()
 				}
 			}
 		})

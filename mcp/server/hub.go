@@ -147,11 +147,12 @@ func (h *hub) close() []*notificationStream {
 // proxies keep it open and disconnects are noticed.
 const keepAlive = 25 * time.Second
 
-// hold starts serving a notification stream.
+// hold starts serving a notification stream. It returns false if the hub is closed, or the stream,
+// which another stream of its session may have replaced already.
 func (h *hub) hold(s *notificationStream) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed || s.isClosed() {
 		return false
 	}
 	h.streams[s] = struct{}{}

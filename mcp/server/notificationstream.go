@@ -94,10 +94,8 @@ func (s *notificationStream) giveUp() {
 
 // flush writes the messages that are due, or a comment if the stream is idle.
 func (s *notificationStream) flush(idle bool) {
-	select {
-	case <-s.closed:
+	if s.isClosed() {
 		return
-	default:
 	}
 	if idle && s.valid != nil && !s.valid() {
 		s.close(true)
@@ -119,6 +117,16 @@ func (s *notificationStream) flush(idle bool) {
 	}
 	if idle && s.touch != nil {
 		s.touch()
+	}
+}
+
+// isClosed reports whether close has been called.
+func (s *notificationStream) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
 	}
 }
 

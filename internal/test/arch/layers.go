@@ -69,7 +69,7 @@ func Layers() *Plan {
 				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest", "sitebuild/project",
 			},
 			6: {"fleet", "internal/calltest", "internal/settings", "serve", "stax/clients", "stax/registry"},
-			7: {"internal/doctor", "sitebuild"},
+			7: {"internal/doctor", "internal/test/simulation", "sitebuild"},
 			8: {"inspect", "open"},
 			9: {
 				"cmd/slipway", "examples/embedded", "examples/http-reference-source", "examples/todo", "examples/weather",
