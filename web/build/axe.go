@@ -32,7 +32,7 @@ func (a *axe) update(check bool) error {
 	}
 	switch {
 	case bytes.Equal(unpack(have), want):
-		return nil // another version of Go may compress it into other bytes
+		return nil // another version of the compressor may write other bytes
 	case check:
 		return errors.New("internal/axe is not that of web/package-lock.json\n" +
 			"hint: run go run -C web/build . and commit its output")

@@ -19,4 +19,18 @@ const draw = (): void => {
 }
 if (document.hidden || performance.getEntriesByName('first-paint').length) draw()
 else requestAnimationFrame(() => setTimeout(draw))
+setTimeout(loadFonts, 100)
 setTimeout(loadMore, 300)
+
+// The first text in a font, and the first sign that it lacks, wait for another process of the browser: tens of
+// milliseconds that the first change of the room would take longer.
+function loadFonts(): void {
+  const probe = document.createElement('span')
+  probe.textContent = 'x…×▸◂▾▴✓✗⚠≈●'
+  document.body.append(probe)
+  for (const font of ['400 12px var(--sans)', '600 12px var(--sans)', '400 12px var(--mono)', '600 12px var(--mono)']) {
+    probe.style.font = font
+    probe.offsetWidth
+  }
+  probe.remove()
+}

@@ -80,13 +80,11 @@ let taken = 0 // lines since the last drawing
 const changed = { frames: false, calls: false, logs: false }
 
 // In a task of its own, decoding lets clicks, keys and drawing go first.
-const inBackground = (run: () => void): void =>
-  void ('scheduler' in window ? window.scheduler.postTask(run, { priority: 'background' }) : setTimeout(run))
-
 function schedule(): void {
   if (scheduled) return
   scheduled = true
-  inBackground(flush)
+  if ('scheduler' in window) void window.scheduler.postTask(flush, { priority: 'background' })
+  else setTimeout(flush)
 }
 
 // A batch of lines is decoded at once, which takes less than a millisecond. A task takes at most slice

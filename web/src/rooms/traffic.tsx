@@ -282,7 +282,7 @@ export function Traffic() {
             class="small"
             data-filter
             aria-label="Filter frames"
-            placeholder="Filter: method:tools/call slow:>200ms is:error -ping @source"
+            placeholder="Filter: method:tools/call slow:>200ms -ping"
             spellcheck={false}
             autocomplete="off"
             list="filter-terms"

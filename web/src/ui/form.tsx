@@ -82,6 +82,7 @@ export function initial(form: Form): json.Value {
 // range says a lower and an upper limit in words.
 function range(min: string | undefined, max: string | undefined, unit = '', over = false, under = false): string {
   const [least, most] = [over ? '>' : '≥', under ? '<' : '≤']
+  if ((max ?? min) === '1') unit = unit.slice(0, -1)
   if (min !== undefined && max !== undefined && !over && !under) return min === max ? `${min}${unit}` : `${min}–${max}${unit}`
   return [min !== undefined && `${least} ${min}`, max !== undefined && `${most} ${max}`].filter(Boolean).join(' and ') + unit
 }
