@@ -65,7 +65,7 @@ func variants() []variant {
 		{"jwt", 2, func(tb testing.TB, i *issuer) *serve.Options {
 			return &serve.Options{Features: serve.Features{NoMetrics: true}, Auth: costAuth(tb, i)}
 		}},
-		{"policy", 5, func(tb testing.TB, _ *issuer) *serve.Options {
+		{"policy", 2, func(tb testing.TB, _ *issuer) *serve.Options {
 			o := &serve.Options{Features: serve.Features{NoMetrics: true}, Auth: costAuth(tb, nil)}
 			set, err := policy.Parse("policy.cedar", []byte(`
 				permit (principal in Scope::"read", action == Action::"call", resource) when { context.hour < 24 };

@@ -105,12 +105,12 @@ func (p *Policy) noteHints(set *policy.Set) {
 	}
 }
 
-// current returns the engine with the rules in force.
+// current returns the engine with the rules in force, which stay the same for a request.
 func (p *Policy) current() *policy.Engine {
 	if p.watch != nil {
 		p.watch.refresh(p.reload)
 	}
-	return p.engine
+	return p.engine.Pinned()
 }
 
 // reload reads the rules again. Invalid rules change nothing.
@@ -121,13 +121,16 @@ func (p *Policy) reload() {
 		return
 	}
 	p.engine.Replace(set)
-	p.log.Info("policy reloaded", "file", p.path, "rules", len(set.Rules()))
+	p.log.Info("policy reloaded", "file", p.path, "rules", set.Len())
 }
 
 // principalOf returns the caller of a request. That of a connection may have got another
 // token with other scopes.
-func principalOf(ctx context.Context) *mcp.Principal {
-	if c := callerOf(ctx); c != nil {
+func principalOf(ctx context.Context) *mcp.Principal { return callerOf(ctx).principalOf(ctx) }
+
+// principalOf returns the principal of a caller, which may be nil, of a request.
+func (c *caller) principalOf(ctx context.Context) *mcp.Principal {
+	if c != nil {
 		if p := c.principal.Load(); p != nil {
 			return p
 		}
@@ -136,13 +139,16 @@ func principalOf(ctx context.Context) *mcp.Principal {
 }
 
 // situation returns the context of a request, as far as rules read it.
-func (p *Policy) situation(ctx context.Context, transport string, set *policy.Set) *policy.Situation {
-	now := &policy.Situation{
+func (p *Policy) situation(ctx context.Context, c *caller, transport string, set *policy.Set) policy.Situation {
+	now := policy.Situation{
 		Transport: transport,
 		Endpoint:  p.endpoint,
 	}
-	if c := callerOf(ctx); c != nil {
+	if c != nil {
 		now.Origin = c.origin
+	}
+	if !set.ReadsClient() {
+		return now
 	}
 	if set.Reads("endpoint") {
 		if name, ok := ctx.Value(endpointKey{}).(string); ok {
@@ -187,12 +193,13 @@ func (p *Policy) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 		return whole
 	}
 	e := p.current()
-	now := p.situation(ctx, transportOf(ctx), e.Set())
-	caller := principalOf(ctx)
+	c := callerOf(ctx)
+	now := p.situation(ctx, c, transportOf(ctx), e.Set())
+	caller := c.principalOf(ctx)
 	if method != "initialize" && method != "server/discover" {
-		return e.Visible(caller, whole, method, now)
+		return e.Visible(caller, whole, method, &now)
 	}
-	shown := e.Instructions(caller, whole, now)
+	shown := e.Instructions(caller, whole, &now)
 	if p.hides && shown == "" && whole.Instructions == "" {
 		return whole
 	}
@@ -219,13 +226,14 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 		return nil // lists are restricted by view; the outcome of a task is asked for again
 	}
 	e := p.current()
+	c := callerOf(ctx)
 	q := query{
 		policy: p,
 		engine: e,
 		ctx:    ctx,
 		op:     op,
-		caller: principalOf(ctx),
-		now:    p.situation(ctx, op.Transport, e.Set()),
+		caller: c.principalOf(ctx),
+		now:    p.situation(ctx, c, op.Transport, e.Set()),
 	}
 	return q.enter()
 }
@@ -240,35 +248,34 @@ type query struct {
 	ctx    context.Context
 	op     server.Operation
 	caller *mcp.Principal
-	now    *policy.Situation
+	now    policy.Situation
 }
 
 // enter decides by method.
 func (q *query) enter() error {
 	cat := q.op.Catalog
-	params := mcp.RequestFrom(q.ctx).Params()
 	switch q.op.Method {
-	case "initialize", "server/discover":
-		return q.answer(q.engine.Connect(q.caller, cat, q.now), "", mcp.CodeInvalidRequest)
 	case "tools/call":
-		return q.tool(params)
+		return q.tool()
+	case "initialize", "server/discover":
+		return q.answer(q.engine.Connect(q.caller, cat, &q.now), "", mcp.CodeInvalidRequest)
 	case "prompts/get":
 		if q.op.Name == "" {
-			return q.unknown(params, cat.WithheldPrompts, mcp.UnknownPrompt)
+			return q.unknown(cat.WithheldPrompts, mcp.UnknownPrompt)
 		}
-		q.now.Arguments = jsonscan.Member(params, "arguments")
-		d := q.engine.Prompt(q.caller, policy.Get, cat, q.op.Name, q.now)
+		q.now.Arguments = q.op.Arguments
+		d := q.engine.Prompt(q.caller, policy.Get, cat, q.op.Name, &q.now)
 		return q.answer(d, q.op.Name, mcp.CodeInvalidParams)
 	case "resources/read":
-		d := q.engine.Resource(q.caller, policy.Read, cat, q.op.Name, q.now)
+		d := q.engine.Resource(q.caller, policy.Read, cat, q.op.Name, &q.now)
 		return q.answer(d, q.op.Name, mcp.CodeResourceDenied)
 	case "resources/subscribe":
-		d := q.engine.Resource(q.caller, policy.Subscribe, cat, q.op.Name, q.now)
+		d := q.engine.Resource(q.caller, policy.Subscribe, cat, q.op.Name, &q.now)
 		return q.answer(d, q.op.Name, mcp.CodeResourceDenied)
 	case "subscriptions/listen":
-		return q.listen(params)
+		return q.listen()
 	case "completion/complete":
-		return q.complete(params)
+		return q.complete()
 	}
 	if q.policy.hides {
 		return mcp.MethodNotFound(q.op.Method)
@@ -276,8 +283,13 @@ func (q *query) enter() error {
 	return mcp.Errorf(mcp.CodeMethodNotFound, "denied by policy: the method %q has no action", q.op.Method)
 }
 
+// param returns a parameter of the request, or nil.
+func (q *query) param(name string) []byte {
+	return jsonscan.Member(mcp.RequestFrom(q.ctx).Params(), name)
+}
+
 // tool decides about a call, or about the outcome of an earlier one.
-func (q *query) tool(params []byte) error {
+func (q *query) tool() error {
 	cat := q.op.Catalog
 	switch {
 	case q.op.Follows:
@@ -285,18 +297,18 @@ func (q *query) tool(params []byte) error {
 		if t == nil {
 			return mcp.UnknownTool(q.op.Name)
 		}
-		d := q.engine.ToolOf(q.caller, t, q.now)
+		d := q.engine.ToolOf(q.caller, t, &q.now)
 		if d.Effect == policy.Ask { // the call itself had the consent
 			d.Effect = policy.Allow
 		}
 		return q.answer(d, q.op.Name, mcp.CodeToolDenied)
 	case q.op.Name == "":
-		return q.unknown(params, cat.WithheldTools, mcp.UnknownTool)
+		return q.unknown(cat.WithheldTools, mcp.UnknownTool)
 	}
 	if q.op.Transport != transportFiles {
-		q.now.Arguments = jsonscan.Member(params, "arguments")
+		q.now.Arguments = q.op.Arguments
 	}
-	d := q.engine.Tool(q.caller, cat, q.op.Name, q.now)
+	d := q.engine.Tool(q.caller, cat, q.op.Name, &q.now)
 	if d.Effect == policy.Ask {
 		return q.ask(&d)
 	}
@@ -305,8 +317,8 @@ func (q *query) tool(params []byte) error {
 
 // unknown answers a request for an item that is not in the catalog, without suggesting names
 // that the caller may not know. The server gives the reason for those that are withheld.
-func (q *query) unknown(params []byte, withheld map[string]string, unknown func(string) *mcp.Error) error {
-	name, ok := jsonscan.Unquote(jsonscan.Member(params, "name"))
+func (q *query) unknown(withheld map[string]string, unknown func(string) *mcp.Error) error {
+	name, ok := jsonscan.Unquote(q.param("name"))
 	if _, known := withheld[name]; known || !ok {
 		return nil
 	}
@@ -314,8 +326,8 @@ func (q *query) unknown(params []byte, withheld map[string]string, unknown func(
 }
 
 // listen decides about the resources of a subscription.
-func (q *query) listen(params []byte) error {
-	list := jsonscan.Member(jsonscan.Member(params, "notifications"), "resourceSubscriptions")
+func (q *query) listen() error {
+	list := jsonscan.Member(q.param("notifications"), "resourceSubscriptions")
 	if list == nil || list[0] != '[' {
 		return nil // the server checks the form
 	}
@@ -324,7 +336,7 @@ func (q *query) listen(params []byte) error {
 		if !ok {
 			continue
 		}
-		d := q.engine.Resource(q.caller, policy.Subscribe, q.op.Catalog, uri, q.now)
+		d := q.engine.Resource(q.caller, policy.Subscribe, q.op.Catalog, uri, &q.now)
 		if err := q.answer(d, uri, mcp.CodeResourceDenied); err != nil {
 			return err
 		}
@@ -333,8 +345,8 @@ func (q *query) listen(params []byte) error {
 }
 
 // complete decides about a completion.
-func (q *query) complete(params []byte) error {
-	ref := jsonscan.Member(params, "ref")
+func (q *query) complete() error {
+	ref := q.param("ref")
 	if ref == nil || ref[0] != '{' {
 		return nil // the server checks the form
 	}
@@ -342,11 +354,11 @@ func (q *query) complete(params []byte) error {
 	switch kind {
 	case "ref/prompt":
 		name, _ := jsonscan.Unquote(jsonscan.Member(ref, "name"))
-		d := q.engine.Prompt(q.caller, policy.Complete, q.op.Catalog, name, q.now)
+		d := q.engine.Prompt(q.caller, policy.Complete, q.op.Catalog, name, &q.now)
 		return q.answer(d, name, mcp.CodeInvalidParams)
 	case "ref/resource":
 		uri, _ := jsonscan.Unquote(jsonscan.Member(ref, "uri"))
-		d := q.engine.Template(q.caller, q.op.Catalog, uri, q.now)
+		d := q.engine.Template(q.caller, q.op.Catalog, uri, &q.now)
 		return q.answer(d, uri, mcp.CodeInvalidParams)
 	}
 	return nil

@@ -31,7 +31,7 @@ annotations and ids. The exit code is 1 if a rule is invalid.`,
 			}
 			s := policySummary{
 				File:       args[0],
-				Rules:      len(set.Rules()),
+				Rules:      set.Len(),
 				ReadsHints: set.ReadsHints(),
 			}
 			for _, r := range set.Rules() {

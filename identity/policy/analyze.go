@@ -99,8 +99,8 @@ func (s *Set) Holders() []Holder {
 
 // entities calls found with each entity that rules name.
 func (s *Set) entities(found func(types.EntityUID)) {
-	for _, r := range s.rules {
-		tree := (*ast.Policy)(r.program().policy.AST())
+	for _, r := range s.Rules() {
+		tree := (*ast.Policy)(r.program.policy.AST())
 		found(scopeOf(tree.Principal))
 		found(scopeOf(tree.Resource))
 		for _, c := range tree.Conditions {

@@ -295,7 +295,7 @@ type ruleList []*Rule
 func (l ruleList) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
 		for _, r := range l {
-			c := r.program()
+			c := r.program
 			p := c.policy
 			if c.conditions != nil {
 				p = c.conditions
@@ -317,6 +317,23 @@ func (l ruleList) find(id cedar.PolicyID) *Rule {
 	return nil
 }
 
+// find calls found with the rules that the index has for a caller, an action and an item.
+func (s *Set) find(who *subject, a Action, what *object, found func(*Rule)) {
+	resources := make([]uint64, len(what.keys))
+	for i, key := range what.keys {
+		resources[i] = hashOf(key)
+	}
+	for _, principal := range who.keys {
+		hash := hashOf(principal)
+		for i, resource := range what.keys {
+			key := ruleKey{a, principal, resource}
+			for _, t := range s.texts {
+				t.find(key, keyHash(a, hash, resources[i]), found)
+			}
+		}
+	}
+}
+
 // prepare finds the rules for a caller, an action and an item, and evaluates those that do
 // not read the context.
 func (s *Set) prepare(who *subject, a Action, what *object) *candidates {
@@ -326,23 +343,19 @@ func (s *Set) prepare(who *subject, a Action, what *object) *candidates {
 		what:   what,
 	}
 	var permits, forbids ruleList
-	for _, principal := range who.keys {
-		for _, resource := range what.keys {
-			for _, r := range s.byKey[ruleKey{a, principal, resource}] {
-				switch {
-				case !r.covers(who.entity.UID, what.entity.UID):
-				case r.readsContext() && r.Forbid:
-					c.forbids = append(c.forbids, r)
-				case r.readsContext():
-					c.permits = append(c.permits, r)
-				case r.Forbid:
-					forbids = append(forbids, r)
-				default:
-					permits = append(permits, r)
-				}
-			}
+	s.find(who, a, what, func(r *Rule) {
+		switch {
+		case !r.covers(who.entity.UID, what.entity.UID):
+		case r.readsContext() && r.Forbid:
+			c.forbids = append(c.forbids, r)
+		case r.readsContext():
+			c.permits = append(c.permits, r)
+		case r.Forbid:
+			forbids = append(forbids, r)
+		default:
+			permits = append(permits, r)
 		}
-	}
+	})
 	for _, l := range []ruleList{permits, forbids, c.permits, c.forbids} {
 		slices.SortFunc(l, func(x, y *Rule) int { return x.index - y.index })
 	}

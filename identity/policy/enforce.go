@@ -10,12 +10,18 @@ import (
 // Tool decides about a tool of a catalog. The decision is bound to where the tool comes from
 // ([mcp.Tool.Origins]). A tool that is not in the catalog is denied.
 func (e *Engine) Tool(p *mcp.Principal, cat *mcp.Catalog, name string, now *Situation) Decision {
+	s := e.state.Load()
+	v := s.view(cat)
+	if use := v.memos.find(p, name); use != nil {
+		return use.decide(s.set, now)
+	}
 	t := cat.Tool(name)
 	if t == nil {
 		return Decision{}
 	}
-	s := e.state.Load()
-	return s.decide(s.subject(p), Call, s.view(cat).tool(t), now)
+	who, what := s.subject(p), v.tool(t)
+	s.memorize(v, who, what, name)
+	return s.decide(who, Call, what, now)
 }
 
 // ToolOf decides about a tool that may no longer be in a catalog, for any arguments: whether

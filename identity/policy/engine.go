@@ -41,12 +41,14 @@ const (
 type state struct {
 	engine *Engine
 	set    *Set
+	pinned *Engine // has this state for good
 
 	mu       sync.RWMutex
 	subjects map[*mcp.Principal]*subject
 	views    map[*mcp.Catalog]*view
-	order    []*mcp.Catalog // of views, oldest first
-	shown    int64          // estimated bytes of restricted catalogs
+	order    []*mcp.Catalog       // of views, oldest first
+	recent   atomic.Pointer[view] // the last that was used, if it is one of views
+	shown    int64                // estimated bytes of restricted catalogs
 
 	decided [shards]shard
 }
@@ -76,13 +78,20 @@ func NewEngine(set *Set, opts *EngineOptions) *Engine {
 
 // Replace makes the engine apply another policy from now on.
 func (e *Engine) Replace(set *Set) {
-	e.state.Store(&state{
+	s := &state{
 		engine:   e,
 		set:      set,
 		subjects: make(map[*mcp.Principal]*subject),
 		views:    make(map[*mcp.Catalog]*view),
-	})
+	}
+	s.pinned = &Engine{opts: e.opts}
+	s.pinned.state.Store(s)
+	e.state.Store(s)
 }
+
+// Pinned returns an engine with the policy that e applies now, which [Engine.Replace] of e does
+// not change, for the several questions of one request. Both share what they remember.
+func (e *Engine) Pinned() *Engine { return e.state.Load().pinned }
 
 // Set returns the policy that the engine applies.
 func (e *Engine) Set() *Set { return e.state.Load().set }
@@ -101,11 +110,25 @@ func (s *state) subject(p *mcp.Principal) *subject {
 		return known
 	}
 	if len(s.subjects) >= maxSubjects {
-		clear(s.subjects)
+		s.forgetLocked()
 	}
 	known = newSubject(p)
 	s.subjects[p] = known
 	return known
+}
+
+// forgetLocked drops all callers with what has been decided about them.
+func (s *state) forgetLocked() {
+	clear(s.subjects)
+	for i := range s.decided {
+		sh := &s.decided[i]
+		sh.mu.Lock()
+		clear(sh.known)
+		sh.mu.Unlock()
+	}
+	for _, v := range s.views {
+		v.memos.clear()
+	}
 }
 
 // candidates returns the rules for a question.
@@ -158,6 +181,7 @@ func (s *state) sees(who *subject, what *object, now *Situation) Decision {
 type view struct {
 	catalog *mcp.Catalog
 	of      *state
+	memos   memos
 
 	mu    sync.RWMutex
 	tools map[string]*object
@@ -192,8 +216,14 @@ var listMethods = [listCount]string{"tools/list", "resources/list", "resources/t
 
 // view returns the prepared form of a catalog.
 func (s *state) view(cat *mcp.Catalog) *view {
+	if v := s.recent.Load(); v != nil && v.catalog == cat {
+		return v
+	}
 	s.mu.RLock()
 	v := s.views[cat]
+	if v != nil {
+		s.recent.Store(v)
+	}
 	s.mu.RUnlock()
 	if v != nil {
 		return v
@@ -204,7 +234,9 @@ func (s *state) view(cat *mcp.Catalog) *view {
 		return v
 	}
 	if len(s.order) >= maxViews {
-		s.shown -= s.views[s.order[0]].bytes()
+		oldest := s.views[s.order[0]]
+		s.shown -= oldest.bytes()
+		s.recent.CompareAndSwap(oldest, nil)
 		delete(s.views, s.order[0])
 		s.order = slices.Delete(s.order, 0, 1)
 	}

@@ -18,7 +18,23 @@ import (
 // A test never differs from Cedar: where it cannot be sure to have the same outcome, it says
 // so, and Cedar evaluates the rule. That goes for everything that could be an error, such as
 // an argument of another type, and for lists and objects.
-type test func(arguments json.RawMessage) (met, sure bool)
+type test func(given given) (met, sure bool)
+
+// given are the arguments of a call. The one that was read last is at hand.
+type given struct {
+	arguments json.RawMessage
+	name      string
+	value     []byte
+	known     bool // name and value are set
+}
+
+// member returns the value of an argument, or nil.
+func (g given) member(name string) []byte {
+	if g.known && g.name == name {
+		return g.value
+	}
+	return jsonscan.Member(g.arguments, name)
+}
 
 // testOf returns the test of the conditions of a rule, or nil if they have another form.
 func testOf(p *ast.Policy) test {
@@ -36,14 +52,14 @@ func testOf(p *ast.Policy) test {
 	return all
 }
 
-func always(json.RawMessage) (met, sure bool) { return true, true }
+func always(given) (met, sure bool) { return true, true }
 
 // testNode returns the test of a node, or nil.
 func testNode(n ast.IsNode) test {
 	switch n := n.(type) {
 	case ast.NodeValue:
 		if b, ok := n.Value.(types.Boolean); ok {
-			return func(json.RawMessage) (bool, bool) { return bool(b), true }
+			return func(given) (bool, bool) { return bool(b), true }
 		}
 	case ast.NodeTypeAnd:
 		return join(n.BinaryNode, and)
@@ -56,8 +72,9 @@ func testNode(n ast.IsNode) test {
 	case ast.NodeTypeHas:
 		return hasTest(n)
 	case ast.NodeTypeLike:
-		pattern := n.Value
-		return textTest(n.Arg, func(s []byte) bool { return pattern.Match(types.String(s)) })
+		if like, ok := patternOf(n.Value); ok {
+			return textTest(n.Arg, like.matches)
+		}
 	case ast.NodeTypeEquals:
 		return equalTest(n.BinaryNode)
 	case ast.NodeTypeNotEquals:
@@ -80,17 +97,17 @@ func testNode(n ast.IsNode) test {
 
 // and, as in Cedar, does not evaluate the right side if the left one is false.
 func and(left, right test) test {
-	return func(arguments json.RawMessage) (met, sure bool) {
-		if met, sure = left(arguments); !sure || !met {
+	return func(given given) (met, sure bool) {
+		if met, sure = left(given); !sure || !met {
 			return met, sure
 		}
-		return right(arguments)
+		return right(given)
 	}
 }
 
 func not(one test) test {
-	return func(arguments json.RawMessage) (met, sure bool) {
-		met, sure = one(arguments)
+	return func(given given) (met, sure bool) {
+		met, sure = one(given)
 		return !met, sure
 	}
 }
@@ -126,8 +143,8 @@ func hasTest(n ast.NodeTypeHas) test {
 	if len(path) == 1 { // every call has arguments, if only none
 		return always
 	}
-	return func(arguments json.RawMessage) (met, sure bool) {
-		value := jsonscan.Member(arguments, path[1])
+	return func(given given) (met, sure bool) {
+		value := given.member(path[1])
 		return value != nil && value[0] != 'n', isSimple(value)
 	}
 }
@@ -143,8 +160,8 @@ func textTest(n ast.IsNode, met func([]byte) bool) test {
 	if !ok {
 		return nil
 	}
-	return func(arguments json.RawMessage) (bool, bool) {
-		text, ok := jsonscan.UnquoteBytes(jsonscan.Member(arguments, name))
+	return func(given given) (bool, bool) {
+		text, ok := jsonscan.UnquoteBytes(given.member(name))
 		return ok && met(text), ok
 	}
 }
@@ -155,8 +172,8 @@ func numberTest(n ast.IsNode, met func(int64) bool) test {
 	if !ok {
 		return nil
 	}
-	return func(arguments json.RawMessage) (bool, bool) {
-		number, err := strconv.ParseInt(string(jsonscan.Member(arguments, name)), 10, 64)
+	return func(given given) (bool, bool) {
+		number, err := strconv.ParseInt(string(given.member(name)), 10, 64)
 		return err == nil && met(number), err == nil
 	}
 }
@@ -219,9 +236,11 @@ func memberTest(n ast.BinaryNode) test {
 // quick returns what the open rules say, if all have tests that are sure.
 func (c *candidates) quick(arguments json.RawMessage) (v verdict, ok bool) {
 	v = c.fixed.clip()
+	given := given{arguments: arguments}
 	for _, a := range c.reads.arguments {
+		given.name, given.value, given.known = a.name, jsonscan.Member(arguments, a.name), true
 		// An argument that cannot be converted fails all rules, also those that do not get to it.
-		if !isSimple(jsonscan.Member(arguments, a.name)) {
+		if !isSimple(given.value) {
 			return v, false
 		}
 	}
@@ -230,11 +249,11 @@ func (c *candidates) quick(arguments json.RawMessage) (v verdict, ok bool) {
 			break
 		}
 		for _, r := range rules {
-			test := r.program().test
+			test := r.program.test
 			if test == nil {
 				return v, false
 			}
-			met, sure := test(arguments)
+			met, sure := test(given)
 			switch {
 			case !sure:
 				return v, false

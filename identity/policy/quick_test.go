@@ -71,8 +71,8 @@ func TestQuick(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range slow.rules {
-				r.program().test = nil
+			for _, r := range slow.Rules() {
+				r.program.test = nil
 			}
 			for _, raw := range arguments {
 				r := &Request{
@@ -86,11 +86,11 @@ func TestQuick(t *testing.T) {
 					t.Errorf("%s { %s } with %.80s = %s, %d errors; want %s, %d", form, condition, raw, &got, len(got.Errors),
 						&want, len(want.Errors))
 				}
-				for _, rule := range quick.rules {
-					if rule.program().test == nil || rule.program().conditions == nil {
+				for _, rule := range quick.Rules() {
+					if rule.program.test == nil || rule.program.conditions == nil {
 						continue
 					}
-					if _, ok := rule.program().test(r.Situation.Arguments); ok {
+					if _, ok := rule.program.test(given{arguments: r.Situation.Arguments}); ok {
 						sure++
 					}
 				}

@@ -54,19 +54,17 @@ type Rule struct {
 	// have the line 0.
 	File string
 
-	// source is the rule as in its file, from which it is compiled when a request needs it; empty if
-	// compiled is set from the start.
-	source   string
-	compiled atomic.Pointer[program]
-
 	principal ast.IsPrincipalScopeNode // the scope
+	actions   actionSet
 	resource  ast.IsResourceScopeNode
 	uses      *usage
-	index     int // in Set.rules
+	index     int // among the rules of the Set
+	program   *program
+	broken    bool // it could not be read again
 }
 
 // Text returns the rule in Cedar's canonical form.
-func (r *Rule) Text() string { return string(bytes.TrimSpace(r.program().policy.MarshalCedar())) }
+func (r *Rule) Text() string { return string(bytes.TrimSpace(r.program.policy.MarshalCedar())) }
 
 // readsContext reports whether the rule depends on more than caller, action and item.
 func (r *Rule) readsContext() bool { return len(r.uses.context) > 0 }
@@ -74,11 +72,11 @@ func (r *Rule) readsContext() bool { return len(r.uses.context) > 0 }
 // Set is a valid set of rules. It is immutable and safe for concurrent use.
 type Set struct {
 	name      string
-	rules     []*Rule
-	arguments *argument // what any rule reads of the arguments
-	byKey     map[ruleKey][]*Rule
+	texts     []*ruleText     // the rules: of the file, and of tool scopes
+	arguments *argument       // what any rule reads of the arguments
 	hints     bool            // a rule reads hints of tools
 	context   map[string]bool // attributes of the context that rules read
+	client    bool            // one of them is endpoint, address or application
 	// toolScopes are the patterns of WithToolScopes.
 	toolScopes []string
 }
@@ -155,19 +153,7 @@ func Parse(name string, text []byte) (*Set, error) {
 			Err:  fmt.Errorf("%d rules, want at most %d", len(list), maxRules),
 		}
 	}
-	return newSet(name, list, sources(list, string(text)), inFile)
-}
-
-// sources returns the text of each rule of a file.
-func sources(list cedar.PolicyList, text string) []string {
-	all := make([]string, len(list))
-	end := len(text)
-	for i, p := range slices.Backward(list) {
-		begin := p.Position().Offset
-		all[i] = text[begin:end]
-		end = begin
-	}
-	return all
+	return newSet(name, list, string(text), inFile)
 }
 
 // placeOf returns the place that a parser's error names, and the rest of it.
@@ -196,24 +182,29 @@ const (
 	builtIn        // their ids are reserved
 )
 
-// newSet validates and indexes rules. texts has the source of each, or is nil.
-func newSet(name string, list cedar.PolicyList, texts []string, from source) (*Set, error) {
+// newSet validates and indexes rules. Those in a file have a text.
+func newSet(name string, list cedar.PolicyList, text string, from source) (*Set, error) {
+	t := &ruleText{
+		file:   name,
+		text:   text,
+		places: make([]place, len(list)),
+		made:   make([]atomic.Pointer[Rule], len(list)),
+	}
 	s := &Set{
 		name:      name,
+		texts:     []*ruleText{t},
 		arguments: &argument{},
-		byKey:     make(map[ruleKey][]*Rule),
 		context:   make(map[string]bool),
 	}
 	var valid validators
+	rules := make([]*Rule, len(list))
 	var mistakes []error
 	lines := make(map[string]int)
 	for i, p := range list {
-		text := ""
-		if texts != nil {
-			text = texts[i]
+		r, err := newRule(p, p.Position().Line, from)
+		if err == nil {
+			err = valid.check((*ast.Policy)(p.AST()), r.uses.arguments.cedar())
 		}
-		r, err := newRule(p, text, &valid, from)
-		r.File = name
 		if err == nil {
 			err = s.arguments.merge(r.uses.arguments, "context.arguments")
 		}
@@ -234,37 +225,54 @@ func newSet(name string, list cedar.PolicyList, texts []string, from source) (*S
 			}
 			continue
 		}
-		r.index = len(s.rules)
-		s.rules = append(s.rules, r)
-		s.addToIndex(r, actionsOf((*ast.Policy)(p.AST()).Action))
+		rules[i] = r
+		t.places[i] = place{
+			begin:  uint32(p.Position().Offset),
+			end:    uint32(len(text)),
+			line:   uint32(r.Line),
+			forbid: r.Forbid,
+		}
+		if i > 0 {
+			t.places[i-1].end = t.places[i].begin
+		}
+		if from == builtIn {
+			r.File = name
+			r.index = i
+			t.made[i].Store(r)
+		}
 		s.hints = s.hints || readsHints(p)
 		maps.Copy(s.context, r.uses.context)
 	}
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
+	t.setIndex(rules)
 	s.arguments.setAttributes()
+	s.client = s.Reads("endpoint") || s.Reads("address") || s.Reads("application")
 	return s, nil
 }
 
-// newRule validates a rule. It returns the rule also with an error.
-func newRule(p *cedar.Policy, text string, valid *validators, from source) (*Rule, error) {
+// idOf returns the id of a rule without one.
+func idOf(line int) string { return fmt.Sprintf("line-%d", line) }
+
+// newRule returns the rule that begins on a line, also with an error.
+func newRule(p *cedar.Policy, line int, from source) (*Rule, error) {
 	notes := p.Annotations()
 	tree := (*ast.Policy)(p.AST())
 	r := &Rule{
 		ID:       string(notes["id"]),
-		Line:     p.Position().Line,
+		Line:     line,
 		Forbid:   p.Effect() == cedar.Forbid,
 		Approval: Approval(notes["approval"]),
 		Message:  string(notes["message"]),
-		source:   text,
 
 		principal: tree.Principal,
+		actions:   actionsOf(tree.Action),
 		resource:  tree.Resource,
 	}
 	_, named := notes["id"]
 	if !named {
-		r.ID = fmt.Sprintf("line-%d", r.Line)
+		r.ID = idOf(r.Line)
 	}
 	var err error
 	if r.uses, err = usageOf(tree); err != nil {
@@ -300,14 +308,8 @@ func newRule(p *cedar.Policy, text string, valid *validators, from source) (*Rul
 	if from == inFile && named && !isRuleID(r.ID) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
-	compiled, err := compile(p, r.uses)
-	if err != nil {
-		return r, err
-	}
-	if text == "" {
-		r.compiled.Store(compiled)
-	}
-	return r, valid.check(tree, r.uses.arguments.cedar())
+	r.program, err = compile(p, r.uses)
+	return r, err
 }
 
 // conditionsOf returns a rule that applies to everything under the same conditions, with its
@@ -354,35 +356,6 @@ func compile(p *cedar.Policy, uses *usage) (*program, error) {
 	var err error
 	c.conditions, err = conditionsOf(tree, uses)
 	return c, err
-}
-
-// program returns the compiled rule. Rules that no caller needs are kept as text only, because the
-// trees of many rules take longer to mark, in each garbage collection, than a decision takes.
-func (r *Rule) program() *program {
-	if c := r.compiled.Load(); c != nil {
-		return c
-	}
-	c, err := parseRule(r.source, r.uses)
-	if err != nil { // cannot be: the text was parsed before
-		c = &program{policy: unevaluable()}
-	}
-	r.compiled.Store(c)
-	return c
-}
-
-// parseRule compiles the text of one rule.
-func parseRule(text string, uses *usage) (*program, error) {
-	p := &cedar.Policy{}
-	if err := p.UnmarshalCedar([]byte(text)); err != nil {
-		return nil, err
-	}
-	return compile(p, uses)
-}
-
-// unevaluable returns a rule that fails for each request: a permit then permits nothing, and a forbid
-// denies.
-func unevaluable() *cedar.Policy {
-	return cedar.NewPolicyFromAST(publicast.Permit().When(publicast.Context().Access("unevaluable")))
 }
 
 // covers reports whether the scope of the rule, which the index has found, is met: the index
@@ -435,19 +408,6 @@ func readsHints(p *cedar.Policy) (found bool) {
 	return found
 }
 
-// addToIndex adds a rule under the actions, the principal and the resource that it is scoped
-// to.
-func (s *Set) addToIndex(r *Rule, actions []Action) {
-	key := ruleKey{
-		principal: scopeOf(r.principal),
-		resource:  scopeOf(r.resource),
-	}
-	for _, a := range actions {
-		key.action = a
-		s.byKey[key] = append(slices.Clip(s.byKey[key]), r) // another Set may share the slice
-	}
-}
-
 // scopeOf returns the entity that a scope requires the principal or the resource to be, or
 // to be in. The zero value means any.
 func scopeOf(scope any) types.EntityUID {
@@ -475,16 +435,18 @@ func namedActions(scope ast.IsActionScopeNode) []types.EntityUID {
 	return nil
 }
 
+// actionSet is a set of actions: the bit 1<<a for each action a.
+type actionSet uint8
+
+func (s actionSet) has(a Action) bool { return s&(1<<a) != 0 }
+
 // actionsOf returns the actions in a scope.
-func actionsOf(scope ast.IsActionScopeNode) []Action {
-	if _, all := scope.(ast.ScopeTypeAll); all {
-		return allActions()
-	}
+func actionsOf(scope ast.IsActionScopeNode) (found actionSet) {
+	_, all := scope.(ast.ScopeTypeAll)
 	named := namedActions(scope)
-	var found []Action
 	for _, a := range allActions() {
-		if slices.Contains(named, a.uid()) || a.uses() && slices.Contains(named, useUID()) {
-			found = append(found, a)
+		if all || slices.Contains(named, a.uid()) || a.uses() && slices.Contains(named, useUID()) {
+			found |= 1 << a
 		}
 	}
 	return found
@@ -493,11 +455,31 @@ func actionsOf(scope ast.IsActionScopeNode) []Action {
 // Name returns the name that was given to [Parse].
 func (s *Set) Name() string { return s.name }
 
-// Rules returns the rules in the order of the file. The result is read-only.
-func (s *Set) Rules() []*Rule { return s.rules }
+// Len returns the number of rules.
+func (s *Set) Len() (n int) {
+	for _, t := range s.texts {
+		n += len(t.places)
+	}
+	return n
+}
+
+// Rules reads all rules and returns them in the order of the file.
+func (s *Set) Rules() []*Rule {
+	var all []*Rule
+	for _, t := range s.texts {
+		for i := range t.places {
+			all = append(all, t.rule(i))
+		}
+	}
+	return all
+}
 
 // Reads reports whether a rule reads an attribute of the context.
 func (s *Set) Reads(attribute string) bool { return s.context[attribute] }
+
+// ReadsClient reports whether a rule reads endpoint, address or application, which take time
+// to find out.
+func (s *Set) ReadsClient() bool { return s.client }
 
 // ReadsHints reports whether a rule reads a hint of a tool, such as resource.readOnly.
 func (s *Set) ReadsHints() bool { return s.hints }

@@ -8,9 +8,9 @@ import (
 	"github.com/cedar-policy/cedar-go"
 )
 
-// TestCompiledWhenNeeded ensures that rules are compiled from their part of the file when a request needs
+// TestReadWhenNeeded ensures that rules are read from their part of the file when a request needs
 // them, and only then, and that comments between rules belong to none.
-func TestCompiledWhenNeeded(t *testing.T) {
+func TestReadWhenNeeded(t *testing.T) {
 	text := `// the first; permit (principal, action, resource);
 @id("a") permit (principal, action, resource in Server::"one"); // "a"
 // a comment with @id("x")
@@ -27,16 +27,16 @@ func TestCompiledWhenNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(document) // the caller may use it for something else
-	compiled := func() (ids []string) {
-		for _, r := range s.rules {
-			if r.compiled.Load() != nil {
+	read := func() (ids []string) {
+		for i := range s.texts[0].made {
+			if r := s.texts[0].made[i].Load(); r != nil {
 				ids = append(ids, r.ID)
 			}
 		}
 		return ids
 	}
-	if ids := compiled(); len(ids) != 0 {
-		t.Errorf("rules %v are compiled before a request", ids)
+	if ids := read(); len(ids) != 0 {
+		t.Errorf("rules %v are read before a request", ids)
 	}
 	d := s.Decide(&Request{
 		Action:    Call,
@@ -46,21 +46,21 @@ func TestCompiledWhenNeeded(t *testing.T) {
 	if d.Effect != Deny || d.RuleID() != "b" {
 		t.Errorf("decision %s, want deny by b", &d)
 	}
-	if ids := compiled(); !slices.Equal(ids, []string{"b", "line-9"}) {
-		t.Errorf("compiled %v, want b and line-9", ids)
+	if ids := read(); !slices.Equal(ids, []string{"b", "line-9"}) {
+		t.Errorf("read %v, want b and line-9", ids)
 	}
 	list, err := cedar.NewPolicyListFromBytes("x", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range s.rules {
+	for i, r := range s.Rules() {
 		if want := strings.TrimSpace(string(list[i].MarshalCedar())); r.Text() != want {
 			t.Errorf("rule %s is %s, want %s", r.ID, r.Text(), want)
 		}
 	}
 }
 
-// TestUnevaluable ensures that a rule which cannot be compiled permits nothing, and denies as a forbid.
+// TestUnevaluable ensures that a rule which cannot be read again permits nothing, and denies as a forbid.
 func TestUnevaluable(t *testing.T) {
 	s, err := Parse("x", []byte(`@id("p") permit (principal, action, resource);
 @id("q") permit (principal, action, resource in Server::"two");
@@ -68,10 +68,10 @@ func TestUnevaluable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range s.rules[1:] {
-		r.source = "?"
+	for i := range s.texts[0].places[1:] {
+		s.texts[0].places[i+1].end = s.texts[0].places[i+1].begin
 	}
-	for server, want := range map[string]string{"one": "deny by f", "two": "allow by p"} {
+	for server, want := range map[string]string{"one": "deny by line-3", "two": "allow by p"} {
 		d := s.Decide(&Request{Action: Call, Item: Item{Kind: ToolKind, Servers: []string{server}, Name: "x"}})
 		if d.String() != want || len(d.Errors) == 0 {
 			t.Errorf("%s: %s %v, want %s with an error", server, &d, d.Errors, want)

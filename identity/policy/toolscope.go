@@ -33,11 +33,11 @@ const toolScopeFile = "--tool-scope"
 // Unrestricted returns a Set that permits everything: a server without a policy file.
 func Unrestricted() *Set {
 	rule := ast.Annotation("id", UnrestrictedRule).Permit()
-	s, err := newSet(UnrestrictedRule, cedar.PolicyList{cedar.NewPolicyFromAST(rule)}, nil, builtIn)
+	s, err := newSet(UnrestrictedRule, cedar.PolicyList{cedar.NewPolicyFromAST(rule)}, "", builtIn)
 	if err != nil {
 		panic(err) // a constant rule is valid
 	}
-	s.rules[0].Line = 0
+	s.Rules()[0].Line = 0
 	return s
 }
 
@@ -78,19 +78,16 @@ func (s *Set) WithToolScopes(scopes, implies map[string][]string) (*Set, error) 
 		}
 		list = append(list, cedar.NewPolicyFromAST(rule.Unless(needs)))
 	}
-	added, err := newSet(toolScopeFile, list, nil, builtIn)
+	added, err := newSet(toolScopeFile, list, "", builtIn)
 	if err != nil {
 		return nil, err
 	}
 	joined := *s
-	joined.rules = slices.Clip(s.rules)
-	joined.byKey = maps.Clone(s.byKey)
+	joined.texts = slices.Concat(s.texts, added.texts)
 	joined.toolScopes = patterns
-	for _, r := range added.rules {
+	for _, r := range added.Rules() {
 		r.Line = 0
-		r.index = len(joined.rules)
-		joined.rules = append(joined.rules, r)
-		joined.addToIndex(r, []Action{Call}) // of every rule above
+		r.index += s.Len()
 	}
 	return &joined, nil
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -36,14 +37,32 @@ type Note struct {
 
 type noteKey struct{}
 
+// notes are what the gate has reported about a request, joined. The first note has a place of
+// its own, because most requests have one.
+type notes struct {
+	last  atomic.Pointer[Note]
+	first Note
+	taken atomic.Bool // first is used
+}
+
 // AddNote records a note about the request of ctx. The fields that are set replace those of
 // an earlier note; headers are added. Outside of a request it does nothing.
 func AddNote(ctx context.Context, n Note) {
-	at, ok := ctx.Value(noteKey{}).(*atomic.Pointer[Note])
+	at, ok := ctx.Value(noteKey{}).(*notes)
 	if !ok {
 		return
 	}
-	if before := at.Load(); before != nil {
+	if at.taken.CompareAndSwap(false, true) {
+		at.first = n
+		at.last.Store(&at.first)
+		return
+	}
+	at.join(n)
+}
+
+// join adds a note that is not the first.
+func (at *notes) join(n Note) {
+	if before := at.last.Load(); before != nil {
 		n.Rule = cmp.Or(n.Rule, before.Rule)
 		n.Item = cmp.Or(n.Item, before.Item)
 		n.Approval = cmp.Or(n.Approval, before.Approval)
@@ -57,7 +76,7 @@ func AddNote(ctx context.Context, n Note) {
 			n.Header = both
 		}
 	}
-	at.Store(&n)
+	at.last.Store(&n)
 }
 
 // Operation describes a request.
@@ -66,6 +85,9 @@ type Operation struct {
 	// Name is the tool or prompt, if it is in the catalog, or the URI of the resource; ""
 	// for other methods.
 	Name string
+	// Arguments are those of a tool or prompt, as the client sent them, or nil. The Source gets
+	// the same bytes.
+	Arguments json.RawMessage
 	// Catalog is what the Source offers to the request. Its tools record where they come
 	// from, see [mcp.Tool.Origins].
 	Catalog *mcp.Catalog
@@ -156,6 +178,7 @@ func (rc *request) operation(cat *mcp.Catalog) Operation {
 	return Operation{
 		Method:    rc.methodName(),
 		Name:      rc.about,
+		Arguments: rc.msg.arguments,
 		Catalog:   cat,
 		Transport: rc.transport,
 		Batched:   rc.batched,

@@ -159,7 +159,7 @@ func (s *Server) observed(rc *request, a *answer) {
 	if name := rc.servedBy.Load(); name != nil {
 		e.Server = *name
 	}
-	if n := rc.noted.Load(); n != nil {
+	if n := rc.noted.last.Load(); n != nil {
 		e.Rule = n.Rule
 		e.Item = n.Item
 		e.Approval = n.Approval

@@ -75,7 +75,7 @@ type observation struct {
 	// shown is the catalog as the View shows it.
 	shown *mcp.Catalog
 	// noted is what the gate has reported, see [Note].
-	noted atomic.Pointer[Note]
+	noted notes
 	// began is when the message was read.
 	began    time.Time
 	servedBy atomic.Pointer[string]
@@ -214,7 +214,7 @@ func (rc *request) form() mcp.Form {
 // The following methods implement those of [mcp.Request].
 
 func (rc *request) Version() mcp.Version { return rc.version }
-func (rc *request) Method() string       { return string(rc.msg.method) }
+func (rc *request) Method() string       { return rc.methodName() }
 func (rc *request) Params() json.RawMessage {
 	return rc.msg.params
 }

@@ -215,7 +215,7 @@ func (s *Server) request(rc *request, a *answer) *mcp.Error {
 		e = s.wireError(rc, err, ended)
 		a.failure(rc, e)
 	}
-	if n := rc.noted.Load(); n != nil && n.Header != nil {
+	if n := rc.noted.last.Load(); n != nil && n.Header != nil {
 		a.addHeader(n.Header)
 	}
 	return e
