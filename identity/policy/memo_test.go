@@ -352,7 +352,11 @@ func TestIndex(t *testing.T) {
 		for range 20 {
 			who := newSubject(w.caller())
 			tool := &cat.Tools[w.IntN(len(cat.Tools))]
-			what := newObject(set.withToolScopes(Item{Kind: ToolKind, Servers: []string{tool.Origins[0].Source}, Name: tool.Name}))
+			what := newObject(set.withToolScopes(Item{
+				Kind:    ToolKind,
+				Servers: []string{tool.Origins[0].Source},
+				Name:    tool.Name,
+			}))
 			action := allActions()[w.IntN(int(actions))]
 			var got, want []int
 			set.find(who, action, what, func(r *Rule) { got = append(got, r.index) })
