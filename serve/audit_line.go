@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,7 +105,7 @@ var lineBuffers = sync.Pool{New: func() any {
 func (a *Audit) request(ctx context.Context, event string, e *server.Event) error {
 	buf := lineBuffers.Get().(*lineBuffer)
 	defer lineBuffers.Put(buf)
-	l := auditLine{a, a.begin(buf.b[:0], event)}
+	l := auditLine{a: a, b: a.begin(buf.b[:0], event)}
 	l.what(ctx, event, e)
 	l.who(ctx, e)
 	if event != "begin" {
@@ -119,7 +121,7 @@ func (a *Audit) request(ctx context.Context, event string, e *server.Event) erro
 
 // refused records a request that was not admitted.
 func (a *Audit) refused(c *caller, why *refusal) {
-	l := auditLine{a, a.begin(nil, "refused")}
+	l := auditLine{a: a, b: a.begin(nil, "refused")}
 	l.text("remote", c.remote)
 	l.number("status", int64(why.status))
 	l.text("reason", why.message)
@@ -140,7 +142,7 @@ func (a *Audit) Server(s *AuditServer) {
 	if a == nil {
 		return
 	}
-	l := auditLine{a, a.begin(nil, "server")}
+	l := auditLine{a: a, b: a.begin(nil, "server")}
 	l.text("what", s.What)
 	l.text("server", s.Name)
 	l.text("address", s.Address)
@@ -155,7 +157,7 @@ func (a *Audit) connection(e *identity.Event) {
 	if a == nil {
 		return
 	}
-	l := auditLine{a, a.begin(nil, "connection")}
+	l := auditLine{a: a, b: a.begin(nil, "connection")}
 	l.text("what", string(e.Kind))
 	l.principal(e.Caller.String())
 	l.text("server", e.Name)
@@ -175,7 +177,7 @@ func (a *Audit) event(what string, lines uint64) {
 // appendEvent appends the line of an event of the log itself. The id of the key tells
 // readers which hashes can be compared.
 func (a *Audit) appendEvent(dst []byte, what string, lines uint64) []byte {
-	l := auditLine{a, a.begin(dst, "log")}
+	l := auditLine{a: a, b: a.begin(dst, "log")}
 	l.text("what", what)
 	l.number("pid", int64(os.Getpid()))
 	if lines > 0 {
@@ -195,8 +197,9 @@ func (a *Audit) begin(dst []byte, event string) []byte {
 // auditLine is a line being built.
 type auditLine struct {
 	// a has the keys for hashes, and b the line so far.
-	a *Audit
-	b []byte
+	a   *Audit
+	b   []byte
+	cut bool // something was too long or too much
 }
 
 func (l *auditLine) key(name string) {
@@ -216,6 +219,7 @@ func (l *auditLine) text(name, value string) {
 	}
 	l.key(name)
 	if len(value) > maxAuditText {
+		l.cut = true
 		value = strings.ToValidUTF8(value[:maxAuditText], "") + "…"
 	}
 	start := len(l.b)
@@ -237,16 +241,63 @@ func (l *auditLine) list(name string, values []string) {
 		return
 	}
 	l.key(name)
+	l.array(values)
+}
+
+// array adds an array of texts after a key.
+func (l *auditLine) array(values []string) {
 	l.b = append(l.b, '[')
+	l.cut = l.cut || len(values) > maxAuditList
 	for i, value := range values[:min(len(values), maxAuditList)] {
 		if i > 0 {
 			l.b = append(l.b, ',')
 		}
-		start := len(l.b)
-		l.b = jsonscan.AppendQuote(l.b, strings.ToValidUTF8(value[:min(len(value), maxAuditName)], ""))
-		l.escape(start)
+		l.quote(value)
 	}
 	l.b = append(l.b, ']')
+}
+
+// quote adds a text of at most maxAuditName bytes.
+func (l *auditLine) quote(value string) {
+	l.cut = l.cut || len(value) > maxAuditName
+	start := len(l.b)
+	l.b = jsonscan.AppendQuote(l.b, strings.ToValidUTF8(value[:min(len(value), maxAuditName)], ""))
+	l.escape(start)
+}
+
+// Limits of the claims in a line.
+const (
+	maxAuditClaims     = 16
+	maxAuditClaimBytes = 4096
+)
+
+// claims adds the claims that the operator maps, by name. Further claims are left out.
+func (l *auditLine) claims(mapped map[string][]string) {
+	if len(mapped) == 0 {
+		return
+	}
+	l.key("claims")
+	l.b = append(l.b, '{')
+	begin := len(l.b)
+	for i, name := range slices.Sorted(maps.Keys(mapped)) {
+		if i == maxAuditClaims {
+			l.cut = true
+			break
+		}
+		before := len(l.b)
+		if i > 0 {
+			l.b = append(l.b, ',')
+		}
+		l.quote(name)
+		l.b = append(l.b, ':')
+		l.array(mapped[name])
+		if len(l.b)-begin > maxAuditClaimBytes {
+			l.b = l.b[:before]
+			l.cut = true
+			break
+		}
+	}
+	l.b = append(l.b, '}')
 }
 
 func (l *auditLine) number(name string, value int64) {
@@ -325,6 +376,11 @@ func (l *auditLine) who(ctx context.Context, e *server.Event) {
 			l.list("roles", p.Roles)
 			l.text("token_client", p.Client)
 			l.text("tenant", p.Tenant)
+			l.claims(p.Claims)
+			if l.cut {
+				l.key("incomplete")
+				l.b = append(l.b, "true"...)
+			}
 		}
 	}
 	var client []byte

@@ -240,7 +240,7 @@ func (m *metrics) signIn(what string) {
 
 // signIn records an event of a broker.
 func (a *Audit) signIn(e *broker.Event) {
-	l := auditLine{a, a.begin(nil, "sign_in")}
+	l := auditLine{a: a, b: a.begin(nil, "sign_in")}
 	l.text("what", e.What)
 	if len(e.Principal) > maxAuditName {
 		l.hash("principal_hash", []byte(e.Principal), 32)

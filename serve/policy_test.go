@@ -455,17 +455,25 @@ func TestPolicyReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rules = `permit (principal in Client::"app", action, resource in Server::"a");
-permit (principal, action, resource in Server::"b") when { principal.tenant == "t1" };`
+permit (principal, action, resource in Server::"b") when { principal.tenant == "t1" };
+permit (principal, action, resource in Server::"c")
+when { principal.hasTag("department") && principal.getTag("department").contains("finance") };`
 	key := ecKey(t, "key")
 	o := &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{
-		newIssuer(key).verifier(t, func(o *serve.JWTOptions) { o.Claims.Tenant = "tid" }),
+		newIssuer(key).verifier(t, func(o *serve.JWTOptions) {
+			o.Claims.Tenant = "tid"
+			o.Claims.Other = map[string][]string{"department": {"dept"}}
+		}),
 	}}}
 	o.Audit = audit
 	o.Policy = policyOf(t, rules, nil)
-	h := serve.NewHandler(company{servers: []string{"a", "b"}}, o)
-	for _, claims := range []claimSet{{"client_id": "app"}, {"client_id": "x", "tid": "t1"}} {
+	h := serve.NewHandler(company{servers: []string{"a", "b", "c"}}, o)
+	for _, claims := range []claimSet{
+		{"client_id": "app"}, {"client_id": "x", "tid": "t1", "mail": "ann@example.com"},
+		{"client_id": "x", "dept": []string{"sales", "finance"}},
+	} {
 		token := signed(t, jose.ES256, key, goodClaims(claims))
-		for _, tool := range []string{"a_run", "b_run"} {
+		for _, tool := range []string{"a_run", "b_run", "c_run"} {
 			exchange(h, "POST", "/mcp", toolCall(tool), "Authorization", "Bearer "+token)
 		}
 	}
@@ -476,11 +484,75 @@ permit (principal, action, resource in Server::"b") when { principal.tenant == "
 	if err != nil {
 		t.Fatal(err)
 	}
+	if text := out.String(); !strings.Contains(text, `"claims":{"department":["sales","finance"]}`) ||
+		strings.Contains(text, "mail") || strings.Contains(text, "ann@example.com") || strings.Contains(text, "incomplete") {
+		t.Errorf("the log has other claims than the mapped ones:\n%s", text)
+	}
 	found, err := set.Replay(&out)
-	if err != nil || found.Lines != 4 || len(found.Changed) > 0 {
-		t.Errorf("Replay = %+v, %v, want 4 lines and no difference", found, err)
+	if err != nil || found.Lines != 9 || len(found.Changed) > 0 || found.Open > 0 {
+		t.Errorf("Replay = %+v, %v, want 9 lines and no difference", found, err)
 	}
 }
+
+// TestPolicyAuditClaims: claims are bounded in number and bytes, and a line that lacks some says
+// so, which a replay counts.
+func TestPolicyAuditClaims(t *testing.T) {
+	const rules = `permit (principal, action, resource);`
+	long := strings.Repeat("x", 2000)
+	many := map[string][]string{}
+	for i := range 20 {
+		many[fmt.Sprintf("c%02d", i)] = []string{"v"}
+	}
+	large := map[string][]string{"a": slices.Repeat([]string{long}, 32), "b": slices.Repeat([]string{long}, 32)}
+	for name, tt := range map[string]struct {
+		claims     map[string][]string
+		has, lacks string
+		cut        bool
+	}{
+		"some": {map[string][]string{"b": {"2", "\n"}, "a": {}}, `"claims":{"a":[],"b":["2","\n"]}`,
+			"incomplete", false},
+		"many":       {many, `"c15":["v"]}`, "c16", true},
+		"long value": {map[string][]string{"a": {long}}, `"a":["` + long[:128] + `"]}`, long[:129], true},
+		"too large":  {large, `"claims":{}`, long[:129], true},
+		"values": {map[string][]string{"a": slices.Repeat([]string{"v"}, 40)}, strings.Repeat(`"v",`, 31) + `"v"]`,
+			strings.Repeat(`"v",`, 32), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			audit, err := serve.NewAudit(&out, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ann := oneCaller{&mcp.Principal{Name: "ann", Claims: tt.claims}}
+			o := &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{ann}}}
+			o.Audit = audit
+			o.Policy = policyOf(t, rules, nil)
+			h := serve.NewHandler(company{servers: []string{"a"}}, o)
+			exchange(h, "POST", "/mcp", toolCall("a_run"), "Authorization", "Bearer t")
+			if err := audit.Close(); err != nil {
+				t.Fatal(err)
+			}
+			text := out.String()
+			if !strings.Contains(text, tt.has) || strings.Contains(text, tt.lacks) ||
+				strings.Contains(text, `"incomplete":true`) != tt.cut || len(text) > 6000 {
+				t.Errorf("log of %d bytes, want %s, not %s, incomplete %v:\n%s", len(text), tt.has, tt.lacks, tt.cut, text)
+			}
+			set, err := policy.Parse("p", []byte(rules))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := set.Replay(&out)
+			if err != nil || found.Lines != 1 || found.Open > 0 != tt.cut {
+				t.Errorf("Replay = %+v, %v, want one line, open %v", found, err, tt.cut)
+			}
+		})
+	}
+}
+
+// oneCaller is a [serve.Verifier] for which every token is one caller's.
+type oneCaller struct{ p *mcp.Principal }
+
+func (c oneCaller) Verify(context.Context, string) (*mcp.Principal, error) { return c.p, nil }
 
 // TestPolicyAudit: each line has the rule that decided and what it decided about.
 func TestPolicyAudit(t *testing.T) {

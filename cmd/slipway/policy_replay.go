@@ -17,8 +17,9 @@ func newPolicyReplay() *cobra.Command {
 		Long: `Decide the requests in an audit log of "slipway serve --policy" again by other
 rules, and list the decisions that change. The exit code is 1 if there are any.
 
-The log contains no arguments, so rules about them, and about time and place,
-count as favourable to the caller.`,
+Callers have the groups, roles, scopes, tenant and mapped claims that the log
+records. The log contains no arguments, so rules about them, and about time and
+place, count as favourable to the caller.`,
 		Example: `  slipway policy replay examples/policy/policy.cedar audit.jsonl`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +67,7 @@ func printReplay(w io.Writer, r *policy.Replay) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "requests: %d, different decisions: %d, dependent on arguments, time or place: %d\n", r.Lines,
+	_, err := fmt.Fprintf(w, "requests: %d, different decisions: %d, dependent on what the log lacks: %d\n", r.Lines,
 		len(r.Changed), r.Open)
 	return err
 }

@@ -364,8 +364,9 @@ type Replayed struct {
 
 // Replay is the outcome of [Set.Replay].
 type Replay struct {
-	// Lines is how many lines have a decision; Open how many of them depend on arguments,
-	// which the log does not contain, and were taken to be the best.
+	// Lines is how many lines have a decision; Open how many of them depend on what the log does
+	// not contain, such as arguments, which were taken to be the best, or on groups or claims of a
+	// caller that were too many for a line.
 	Lines int `json:"lines"`
 	Open  int `json:"dependOnContext"`
 	// Changed are the decisions that differ, in the order of their first line.
@@ -393,7 +394,7 @@ func (s *Set) Replay(log io.Reader) (*Replay, error) {
 		}
 		found.Lines++
 		d, open := s.Might(r)
-		if open {
+		if open || line.Incomplete || line.Hash != "" {
 			found.Open++
 		}
 		entry := Replayed{
@@ -422,20 +423,24 @@ func (s *Set) Replay(log io.Reader) (*Replay, error) {
 
 // auditLine are the members of a line of the audit log of package serve.
 type auditLine struct {
-	Time      string   `json:"time"`
-	Event     string   `json:"event"`
-	Method    string   `json:"method"`
-	Item      string   `json:"item"`
-	Principal string   `json:"principal"`
-	Groups    []string `json:"groups"`
-	Roles     []string `json:"roles"`
-	Scopes    []string `json:"scopes"`
-	Client    string   `json:"token_client"`
-	Tenant    string   `json:"tenant"`
-	Rule      string   `json:"rule"`
-	Approval  string   `json:"approval"`
-	Outcome   string   `json:"outcome"`
-	Code      int      `json:"code"`
+	Time      string              `json:"time"`
+	Event     string              `json:"event"`
+	Method    string              `json:"method"`
+	Item      string              `json:"item"`
+	Principal string              `json:"principal"`
+	Groups    []string            `json:"groups"`
+	Roles     []string            `json:"roles"`
+	Scopes    []string            `json:"scopes"`
+	Client    string              `json:"token_client"`
+	Tenant    string              `json:"tenant"`
+	Claims    map[string][]string `json:"claims"`
+	// Incomplete means that something about the caller was left out.
+	Incomplete bool   `json:"incomplete"`
+	Hash       string `json:"principal_hash"` // of a name that is too long
+	Rule       string `json:"rule"`
+	Approval   string `json:"approval"`
+	Outcome    string `json:"outcome"`
+	Code       int    `json:"code"`
 }
 
 // request returns the question that a line is about.
@@ -462,7 +467,7 @@ func (l *auditLine) request() (*Request, bool) {
 		Action: action,
 		Item:   item,
 	}
-	if l.Principal != "" {
+	if l.Principal != "" || l.Hash != "" {
 		r.Principal = &mcp.Principal{
 			Name:   l.Principal,
 			Client: l.Client,
@@ -470,6 +475,7 @@ func (l *auditLine) request() (*Request, bool) {
 			Groups: l.Groups,
 			Roles:  l.Roles,
 			Scopes: l.Scopes,
+			Claims: l.Claims,
 		}
 		r.Principal.Issuer, r.Principal.Subject, _ = strings.Cut(l.Principal, "#")
 	}
