@@ -2,8 +2,10 @@ package inspect_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,6 +85,28 @@ func TestAuthorizationServer(t *testing.T) {
 	got = d.state("other issuer", func(s *inspect.State) bool { return hasLogin(s) && s.Error.Login.Error != "" })
 	if !strings.HasPrefix(got.Error.Command, "MCP_CLIENT_TOKEN=") {
 		t.Errorf("command = %q", got.Error.Command)
+	}
+}
+
+// The body of an HTTP error answers the request of its exchange, although it has no id.
+func TestErrorWithoutID(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":"this server wants a token"}`)
+	}))
+	defer web.Close()
+	var opened atomic.Int32
+	d := newDesk(t, nil, at(web.URL, &opened))
+	d.state("failed", func(s *inspect.State) bool { return s.Error != nil })
+	var found struct{ Frames []inspect.Frame }
+	d.get("/api/search?q="+url.QueryEscape("method:server/discover is:error"), &found)
+	if len(found.Frames) != 2 || found.Frames[0].Pair != found.Frames[1].Seq {
+		t.Errorf("%+v, want a request and its answer", found.Frames)
+	}
+	d.get("/api/search?q=is:open", &found)
+	if len(found.Frames) != 0 {
+		t.Errorf("open requests are %+v, want none", found.Frames)
 	}
 }
 

@@ -38,7 +38,9 @@ type feed struct {
 	// The following fields belong to the goroutine of run.
 	requests map[requestKey]uint64 // open requests
 	streams  map[streamKey]int     // call of an HTTP exchange
-	sentIDs  sync.Map              // sentKey to int: the call that a message carries
+	// posts has the request of an HTTP exchange: an HTTP error has no id.
+	posts   map[streamKey]requestKey
+	sentIDs sync.Map // sentKey to int: the call that a message carries
 }
 
 // job is an event to add, or a function to run after all events before it.
@@ -75,6 +77,7 @@ func newFeed(in *Inspector, r *mcplog.Redactor) *feed {
 		done:     make(chan struct{}),
 		requests: make(map[requestKey]uint64),
 		streams:  make(map[streamKey]int),
+		posts:    make(map[streamKey]requestKey),
 	}
 	f.wake = sync.NewCond(&f.mu)
 	go f.run()
@@ -183,11 +186,17 @@ func (f *feed) classify(frame *Frame) {
 		if sent {
 			f.attribute(frame)
 		}
+		if sent && frame.Channel == string(tap.Post) {
+			f.posts[stream] = requestKey{frame.Source, sent, string(frame.ID)}
+		}
 		if frame.Call != 0 && frame.Channel != string(tap.Stdio) {
 			f.streams[stream] = frame.Call
 		}
 	case mcplog.Response:
 		key := requestKey{frame.Source, !sent, string(frame.ID)}
+		if len(frame.ID) == 0 {
+			key = f.posts[stream]
+		}
 		request := f.in.store.get(f.requests[key])
 		delete(f.requests, key)
 		if request == nil {
@@ -201,6 +210,7 @@ func (f *feed) classify(frame *Frame) {
 		frame.Cause = request.Cause
 		frame.judge()
 		delete(f.streams, stream)
+		delete(f.posts, stream)
 	case mcplog.Notification:
 		frame.Call = f.callOf(frame)
 	}
