@@ -3,6 +3,7 @@
 package interop_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -26,6 +28,9 @@ var errDown = errors.New("the replica is down")
 // on-marked-down shutdown-sessions: no other replica can end what was sent to it directly.
 type rotation struct {
 	url string
+	// silence is how long a replica may take to answer a check, of which two have to fail; 0 means that
+	// one has to fail, after 2 seconds.
+	silence time.Duration
 
 	mu    sync.Mutex
 	ready []*replica
@@ -130,8 +135,11 @@ func (b *rotation) follow(t *testing.T, r *replica) {
 
 // check asks a replica whether it is ready.
 func (b *rotation) check(r *replica) {
-	client := http.Client{Timeout: 2 * time.Second}
+	client := http.Client{Timeout: cmp.Or(b.silence, 2*time.Second)}
 	resp, err := client.Get(strings.TrimSuffix(r.endpoint, "/mcp") + "/readyz")
+	if err != nil && b.silence > 0 && !errors.Is(err, syscall.ECONNREFUSED) {
+		resp, err = client.Get(strings.TrimSuffix(r.endpoint, "/mcp") + "/readyz")
+	}
 	if err != nil {
 		b.shut(r)
 		return

@@ -342,8 +342,13 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		defer context.AfterFunc(p.ending, func() { cancel(nil) })()
 	}
 	outcome := hopAnswered
+	out := r.WithContext(ctx)
+	if err := keepBody(w, r, out); err != nil {
+		return true // the client has gone
+	}
 	proxy := &httputil.ReverseProxy{
-		Transport: peer.Transport(),
+		Transport:  peer.Transport(),
+		BufferPool: &hopBuffers,
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.Out.URL.Scheme = "https"
 			out.Out.URL.Host = peer.Addr
@@ -375,14 +380,50 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		p.outcomes[outcome].Add(1)
 		sent = outcome != hopRefused
 	}()
-	// An owner may answer before the end of the body was read. net/http would then close the body
-	// under the proxy, whose connection breaks, and with it the answer.
-	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
-	out := r.WithContext(ctx)
-	out.Body = io.NopCloser(r.Body) // stays readable if the replica cannot be reached
 	proxy.ServeHTTP(w, out)
 	return true
 }
+
+// maxKeptBody limits a body that is read before it is forwarded.
+const maxKeptBody = 64 << 10
+
+// keepBody makes the body of out that of r, which stays readable if the replica cannot be reached. A small
+// one is read first: net/http then sends it in one piece with the headers.
+func keepBody(w http.ResponseWriter, r, out *http.Request) error {
+	if r.ContentLength <= 0 || r.ContentLength > maxKeptBody {
+		// An owner may answer before the end of the body was read. net/http would then close the body
+		// under the proxy, whose connection breaks, and with it the answer.
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
+		out.Body = io.NopCloser(r.Body)
+		return nil
+	}
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+// bufferPool is a pool of buffers for answers.
+type bufferPool struct{ pool sync.Pool }
+
+var _ httputil.BufferPool = (*bufferPool)(nil)
+
+// hopBuffers are the buffers for answers of other replicas.
+var hopBuffers bufferPool
+
+// Get implements [httputil.BufferPool].
+func (b *bufferPool) Get() []byte {
+	if buf, ok := b.pool.Get().(*[]byte); ok {
+		return *buf
+	}
+	return make([]byte, 32<<10)
+}
+
+// Put implements [httputil.BufferPool].
+func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
 
 // refuseSuspended answers a request whose owner does not answer probes. A client with a
 // session starts over at once, at another replica; a task may continue.

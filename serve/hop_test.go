@@ -38,7 +38,13 @@ func startReplica(t *testing.T, e cluster.Engine, src mcp.Source) *replica {
 // startDraining is startReplica with the time for requests in flight when it is stopped.
 func startDraining(t *testing.T, e cluster.Engine, src mcp.Source, timeout time.Duration) *replica {
 	t.Helper()
-	r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: time.Second})
+	return startLeased(t, e, src, timeout, time.Second)
+}
+
+// startLeased is startDraining with the lease.
+func startLeased(t *testing.T, e cluster.Engine, src mcp.Source, timeout, lease time.Duration) *replica {
+	t.Helper()
+	r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: lease})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,8 +87,10 @@ const (
 	maxSessions   = 256 << 20
 	// maxParallel limits the records that are read at once.
 	maxParallel = 16
-	// markerTTL is how long the marker of a deleted record stays.
-	markerTTL = 2 * time.Second
+	// markerTTL is how long the marker of a deleted record stays: longer than any record that expires.
+	// If all servers of a NATS cluster are killed, a message that a later one had replaced is back once the
+	// later one has expired.
+	markerTTL = time.Hour
 )
 
 // form describes the URLs.
