@@ -31,6 +31,7 @@ type hop struct {
 	server  *http.Server
 	changes *changePublisher
 	tokens  *tokenSharing
+	buffers bufferPool    // for answers of other replicas
 	limits  *limitSharing // nil without limits
 	quotas  *quotas       // nil without quotas
 	handler *Handler
@@ -348,7 +349,7 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport:  peer.Transport(),
-		BufferPool: &hopBuffers,
+		BufferPool: &p.buffers,
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.Out.URL.Scheme = "https"
 			out.Out.URL.Host = peer.Addr
@@ -410,9 +411,6 @@ func keepBody(w http.ResponseWriter, r, out *http.Request) error {
 type bufferPool struct{ pool sync.Pool }
 
 var _ httputil.BufferPool = (*bufferPool)(nil)
-
-// hopBuffers are the buffers for answers of other replicas.
-var hopBuffers bufferPool
 
 // Get implements [httputil.BufferPool].
 func (b *bufferPool) Get() []byte {
