@@ -20,6 +20,11 @@ func (f *fault) during(from, to time.Duration) bool {
 	return f.began <= to && (f.ended == 0 || f.ended >= from)
 }
 
+// restarts reports whether the machine of the fault starts a new replica.
+func (f *fault) restarts() bool {
+	return f.kind == "kill" || f.kind == "power loss" || f.kind == "stop"
+}
+
 // kinds are the faults, how often each occurs, and what it does. The function returns after the fault.
 var kinds = []struct {
 	name   string

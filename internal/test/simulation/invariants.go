@@ -27,7 +27,7 @@ func (w *world) check(calm time.Duration) {
 		w.checkTime(c)
 	}
 	w.checkLevels()
-	w.checkChanges()
+	w.checkChanges(calm)
 }
 
 // sick returns the faults that concern a machine in a time, or all faults if machine is "".
@@ -61,7 +61,11 @@ func (w *world) checkFailure(c *call, calm time.Duration) {
 	case "session unknown", "other status":
 		w.violate("I5: %s: status %d at %s", name, c.status, c.entry)
 	case "connection lost":
-		if !w.sick(c.entry, c.began-mayHaveRun, c.ended) {
+		where := c.entry
+		if c.args.Progress {
+			where = "" // the entry cuts an event stream whose owner is lost
+		}
+		if !w.sick(where, c.began-mayHaveRun, c.ended) {
 			w.violate("I6: %s: connection lost to %q without a fault there", name, c.entry)
 		}
 	case "may have run":
@@ -122,13 +126,19 @@ func (w *world) checkLevels() {
 
 // checkChanges checks I10, that each change that a replica has reported reaches each client that
 // is subscribed, unless the replica was lost with it.
-func (w *world) checkChanges() {
+func (w *world) checkChanges(calm time.Duration) {
 	for _, c := range w.history.changes {
-		if w.sick(c.machine, c.at-mayHaveRun, c.at+mayHaveRun) {
+		lost := slices.ContainsFunc(w.faults, func(f *fault) bool {
+			return f.machine == c.machine && f.restarts() && f.during(c.at-mayHaveRun, c.at+aftermath)
+		})
+		if lost {
 			continue
 		}
 		for name, times := range w.history.notified {
-			if len(times) == 0 || times[len(times)-1] < c.at {
+			notified := slices.ContainsFunc(times, func(at time.Duration) bool {
+				return at >= c.at && (at < calm || c.at >= calm)
+			})
+			if !notified {
 				w.violate("I10: %s was not notified of the change at %v by %s", name, c.at, c.machine)
 			}
 		}

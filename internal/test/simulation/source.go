@@ -38,6 +38,8 @@ type arguments struct {
 	ID    string `json:"id"`
 	Micro int64  `json:"micro"` // how long it takes
 	Size  int    `json:"size"`  // of the answer
+	// Progress makes the answer an event stream that begins with progress.
+	Progress bool `json:"progress,omitempty"`
 }
 
 // answer is what both tools return: first its JSON, then a line feed and as many letters as the
@@ -84,6 +86,9 @@ func (a *app) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 		return nil, errKilled // it does nothing any more
 	}
 	a.journal.ran(args.ID, a.host.name)
+	if args.Progress {
+		mcp.RequestFrom(ctx).Progress(0, 1, "")
+	}
 	wait := time.NewTimer(time.Duration(args.Micro) * time.Microsecond)
 	defer wait.Stop()
 	select {

@@ -286,9 +286,10 @@ func (u *user) callOnce(c *call, target string) {
 	c.session = true
 	ctx, cancel := context.WithTimeout(context.Background(), longestRequest)
 	defer cancel()
+	c.args.Progress = hash(u.world.seed, "progress", c.args.ID, 0)%3 == 0
 	raw, _ := json.Marshal(c.args)
-	r, err := u.post(ctx, target, fmt.Sprintf(
-		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, c.args.ID, c.tool, raw))
+	r, err := u.post(ctx, target, fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,`+
+		`"arguments":%s,"_meta":{"progressToken":1}}}`, c.args.ID, c.tool, raw))
 	c.status, c.entry, c.sent = r.status, r.entry, r.sent.Sub(u.world.began)
 	if err == nil {
 		c.answer, err = u.parse(&r, c)
@@ -303,7 +304,11 @@ func (u *user) parse(r *reply, c *call) (answer, error) {
 		Result json.RawMessage
 		Error  json.RawMessage
 	}
-	if err := json.Unmarshal(r.body, &m); err != nil {
+	err := json.Unmarshal(r.body, &m)
+	if err == nil && m.Result == nil && m.Error == nil {
+		err = errors.New("the stream has ended without an answer")
+	}
+	if err != nil {
 		u.world.violate("I1: %s: status %d: %v", c.args.ID, r.status, err)
 		return answer{}, err
 	}
@@ -387,9 +392,9 @@ func (u *user) readStream(ctx context.Context, last string) string {
 	return last
 }
 
-// reportChanges makes the source of some replica report a change from time to time.
-func (w *world) reportChanges(ctx context.Context) {
-	r := stream(w.seed, "changes")
+// reportChanges makes the source of some replica report a change from time to time, until ctx ends.
+func (w *world) reportChanges(ctx context.Context, purpose string) {
+	r := stream(w.seed, purpose)
 	for {
 		for range 4 {
 			if !pause(ctx, r) {

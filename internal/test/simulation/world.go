@@ -68,13 +68,16 @@ func Run(seed uint64, opts *Options) *Report {
 	var load sync.WaitGroup
 	changing, unchanged := context.WithCancel(ctx)
 	users := w.startLoad(ctx, &load)
-	load.Go(func() { w.reportChanges(changing) })
+	load.Go(func() { w.reportChanges(changing, "changes") })
 	time.Sleep(warmUp)
 	if !w.opts.NoFaults {
 		w.runFaults()
 	}
+	unchanged() // what is lost now is not hidden by a later change
 	time.Sleep(settle)
 	calm := time.Since(w.began)
+	changing, unchanged = context.WithCancel(ctx)
+	load.Go(func() { w.reportChanges(changing, "changes afterwards") })
 	time.Sleep(rest / 2)
 	unchanged()
 	time.Sleep(rest / 2) // clients are notified of the last change
