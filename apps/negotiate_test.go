@@ -232,7 +232,7 @@ func TestViewsCopyEveryField(t *testing.T) {
 		Completions: true, Subscribe: true, Tasks: true, Logging: true, Growing: true,
 		Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
 		Sources: []mcp.JoinedSource{{Name: "s"}}, WithheldTools: map[string]string{"t": "why"},
-		WithheldPrompts: map[string]string{"p": "why"}, PerCaller: true, Stateless: true,
+		WithheldPrompts: map[string]string{"p": "why"}, PerCaller: true, Stateless: true, Restartable: true,
 	}
 	views := apps.NewViews(full)
 	var model *mcp.Catalog

@@ -25,6 +25,7 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 		Stateless:  ses.http != nil && ses.version.Modern(),
 		Extensions: extensions(jsonscan.Member(ses.capabilities, "extensions")),
 	}
+	ses.src.opts.Failover.declare(cat)
 	_ = json.Unmarshal(ses.info, &cat.Server)
 	cat.Server.Name = cmp.Or(cat.Server.Name, "unknown")
 	cat.Server.Version = cmp.Or(cat.Server.Version, "0")

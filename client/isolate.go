@@ -201,6 +201,9 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 	}
 	t := i.tenants[key]
 	if t == nil {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err // perhaps because the session has ended: nothing would stop the process
+		}
 		if t, err = i.admitLocked(ctx, key, principal); err != nil {
 			return nil, nil, err
 		}
@@ -375,16 +378,23 @@ func (i *Isolated) sessionEnded(e server.ClientEvent) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	t := i.tenants[tenantKey{session: e.Session}]
-	if t != nil && !i.closed {
-		i.stopLocked(t)
+	if t == nil || i.closed {
+		return
+	}
+	stopped := i.stopLocked(t)
+	if e.Stopping != nil {
+		e.Stopping.Go(func() { <-stopped })
 	}
 }
 
-// stopLocked stops a process without waiting for it.
-func (i *Isolated) stopLocked(t *tenant) {
+// stopLocked stops a process without waiting for it. The result is closed when it has stopped.
+func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
 	delete(i.tenants, t.key)
+	done := make(chan struct{})
 	i.work.Go(func() {
+		defer close(done)
 		t.unwatch()
 		_ = t.src.Close() // never fails
 	})
+	return done
 }

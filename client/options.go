@@ -38,6 +38,9 @@ type Options struct {
 	// Previous is what an earlier Source of the same server has left.
 	Previous Previous
 
+	// Failover is what happens to sessions when another replica replaces this one.
+	Failover Failover
+
 	// Timeouts configures how long to wait for the server.
 	Timeouts Timeouts
 	// Limits configures how much the server may send and receive.

@@ -134,7 +134,9 @@ func newSource(transport Transport, opts *Options) *Source {
 		stopAttempt: func() {},
 	}
 	o := &s.opts
+	o.Failover.declare(s.nothing)
 	if cat := o.Previous.Catalog; cat != nil {
+		cat = o.Failover.Declare(cat) // catalogs in files do not have it
 		s.catalog.Store(cat)
 		params, _ := headersOf(cat)
 		s.headers.Store(&params)

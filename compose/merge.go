@@ -191,6 +191,7 @@ func (u *union) mergeSettings(m *merged) {
 	c.PerCaller = perCaller(m.parts)
 	c.Cache = m.parts[0].Cache
 	c.Stateless = true // unless a part is not
+	c.Restartable = true
 	var instructions []string
 	var extensions []json.RawMessage
 	for i, cat := range m.parts {
@@ -199,6 +200,7 @@ func (u *union) mergeSettings(m *merged) {
 		c.Tasks = c.Tasks || cat.Tasks
 		c.Logging = c.Logging || cat.Logging
 		c.Stateless = c.Stateless && cat.Stateless
+		c.Restartable = c.Restartable && (cat.Stateless || cat.Restartable)
 		c.Growing = c.Growing || cat.Growing
 		c.Cache.TTL = min(c.Cache.TTL, cat.Cache.TTL)
 		c.Cache.Public = c.Cache.Public && cat.Cache.Public

@@ -555,3 +555,30 @@ func TestUnionClosesEveryPart(t *testing.T) {
 		t.Errorf("Close = %v, want the errors of both parts", err)
 	}
 }
+
+// TestUnionOfContinuingSources guards what a union says about sessions of other servers: it loses what one of
+// its parts would lose, and does not continue them if one part does not.
+func TestUnionOfContinuingSources(t *testing.T) {
+	end, restart, stateless := &mcp.Catalog{}, &mcp.Catalog{Restartable: true}, &mcp.Catalog{Stateless: true}
+	for name, tt := range map[string]struct {
+		parts                  []*mcp.Catalog
+		stateless, restartable bool
+	}{
+		"stateless":             {[]*mcp.Catalog{stateless, stateless}, true, true},
+		"restart and stateless": {[]*mcp.Catalog{restart, stateless}, false, true},
+		"one of them ends":      {[]*mcp.Catalog{restart, end, stateless}, false, false},
+	} {
+		var parts []*part
+		for i := range tt.parts {
+			parts = append(parts, &part{name: string(rune('a' + i)), cat: tt.parts[i].Copy()})
+		}
+		cat, err := union(t, parts...).Catalog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cat.Stateless != tt.stateless || cat.Restartable != tt.restartable {
+			t.Errorf("%s: Stateless %v, Restartable %v, want %v, %v", name, cat.Stateless, cat.Restartable,
+				tt.stateless, tt.restartable)
+		}
+	}
+}

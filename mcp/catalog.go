@@ -50,6 +50,10 @@ type Catalog struct {
 	// call depends on its arguments and its caller alone. Another server with the same source
 	// can then continue the sessions of this one.
 	Stateless bool
+	// Restartable means that another server with the same source may continue the sessions of
+	// this one although the source keeps something for them, which is then lost. The source of the
+	// other server begins with nothing.
+	Restartable bool
 
 	// Growing means that tools, resources and prompts may be added later. Their capabilities
 	// are declared to clients even while the lists are empty.
@@ -110,6 +114,7 @@ func (c *Catalog) Copy() *Catalog {
 		Tasks:           c.Tasks,
 		Logging:         c.Logging,
 		Stateless:       c.Stateless,
+		Restartable:     c.Restartable,
 		Growing:         c.Growing,
 		WithheldTools:   maps.Clone(c.WithheldTools),
 		WithheldPrompts: maps.Clone(c.WithheldPrompts),

@@ -220,7 +220,7 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 	if next := p.replica.Successor(p.id); next != nil && p.retiring.Load() && p.send(w, r, next.ID) {
 		return placed, true, true
 	}
-	if !p.at.server.Stateless(r.Context()) {
+	if !p.at.server.Restorable(r.Context()) {
 		p.refuseStopped(w, r)
 		return placed, true, true
 	}
@@ -245,7 +245,7 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 
 // asGuest serves a call of a session whose owner cannot be reached but may be alive: the calls of
 // a stateless source do not need it. Everything else waits until the owner is back, or has lost its
-// lease.
+// lease; so does each call of a source that keeps something for the session.
 func (p *placer) asGuest(
 	w http.ResponseWriter, r *http.Request, claim *cluster.Claim,
 ) (placed placement, done, ok bool) {
@@ -254,7 +254,7 @@ func (p *placer) asGuest(
 		r: r,
 	}
 	ctx, err := p.at.server.GuestContext(r.Context(), p.id, claim.Value)
-	if err != nil || r.Method != http.MethodPost {
+	if err != nil || r.Method != http.MethodPost || !p.at.server.Stateless(r.Context()) {
 		p.busy(w, r, "the replica of this session does not answer, and no other may take its place yet, try again")
 		return placed, true, true
 	}
@@ -269,6 +269,9 @@ var (
 	// limits do not allow it, or a subscription failed. The next request tries it again.
 	errNotRestored = errors.New("session not restored")
 )
+
+// restoreTimeout bounds restoring a session, for whose subscriptions a process may have to start.
+const restoreTimeout = time.Minute
 
 // adopt makes this replica the owner of a session. Concurrent requests wait for the first.
 func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
@@ -298,15 +301,15 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	if _, err := p.at.server.GuestContext(ctx, p.id, claim.Value); err != nil {
 		return errors.Join(errUnreadable, err) // another replica may have the key
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
-	defer cancel()
 	key := p.at.keyOf(p.id)
 	term := p.replica.Term()
 	how, releasedBy := adoptedLost, ""
 	if p.forwards.released.is(claim) {
 		how, releasedBy = adoptedHandover, claim.Owner
 	}
-	revision, err := p.replica.Adopt(ctx, key, claim, releasedBy, p.at.ttl())
+	limited, cancel := context.WithTimeout(ctx, 2*recordTimeout)
+	revision, err := p.replica.Adopt(limited, key, claim, releasedBy, p.at.ttl())
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -316,6 +319,8 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	s.attempted.Store(true)
 	s.term.Store(term)
 	a.add(s)
+	ctx, cancel = context.WithTimeout(ctx, restoreTimeout)
+	defer cancel()
 	if err := p.at.server.RestoreSession(ctx, p.id, claim.Value); err != nil {
 		a.remove(s, "")
 		return errors.Join(errNotRestored, err)
@@ -328,6 +333,7 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 // busy asks the client to repeat a request.
 func (p *placer) busy(w http.ResponseWriter, r *http.Request, message string) {
 	w.Header().Set("Retry-After", "1")
+	closeUnread(w, r)
 	writeError(w, r, http.StatusServiceUnavailable, mcp.CodeToolBusy, message)
 }
 

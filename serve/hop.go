@@ -469,7 +469,17 @@ func (p *hop) refuse(w http.ResponseWriter, r *http.Request, status int, code mc
 			"Go back to your MCP client and try again to get another address."})
 		return
 	}
+	closeUnread(w, r)
 	writeError(w, r, status, code, message)
+}
+
+// closeUnread makes the client use another connection after an answer to a request whose body was not
+// read. A connection in full duplex, see forward, must not be used again: net/http reads the rest of
+// the body after the answer, begins to read ahead at its end, and then panics at the next request.
+func closeUnread(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 // writeError answers a request with an error of the protocol.

@@ -44,6 +44,14 @@ func startDraining(t *testing.T, e cluster.Engine, src mcp.Source, timeout time.
 // startLeased is startDraining with the lease.
 func startLeased(t *testing.T, e cluster.Engine, src mcp.Source, timeout, lease time.Duration) *replica {
 	t.Helper()
+	return startWithClients(t, e, src, nil, timeout, lease)
+}
+
+// startWithClients is startLeased for a source that follows the clients of its server.
+func startWithClients(
+	t *testing.T, e cluster.Engine, src mcp.Source, clients *server.Clients, timeout, lease time.Duration,
+) *replica {
+	t.Helper()
 	r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: lease})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +68,7 @@ func startLeased(t *testing.T, e cluster.Engine, src mcp.Source, timeout, lease 
 	ended := make(chan error, 1)
 	go func() {
 		ended <- serve.Serve(ctx, ln, src, &serve.Options{
-			Server:      server.Options{Replica: r.ID()},
+			Server:      server.Options{Replica: r.ID(), Clients: clients},
 			Live:        serve.Live{StateKeys: keys, Cluster: r},
 			Connections: serve.Connections{DrainTimeout: timeout},
 		})

@@ -19,8 +19,8 @@ import (
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
-// ownedSessions are the sessions of stateless sources that this replica owns. Each has a record
-// in the engine, from which another replica continues it after this one has ended.
+// ownedSessions are the sessions of stateless and restartable sources that this replica owns. Each
+// has a record in the engine, from which another replica continues it after this one has ended.
 //
 // A record is written soon after initialize, before a change is acknowledged, and while the
 // session is used, before it expires. Requests that change nothing do not wait for the engine.
@@ -224,7 +224,7 @@ func (at *sessionsAt) Changed(ctx context.Context, id string) error {
 	return err
 }
 
-// unowned returns nil for a session of a source that is not stateless, and otherwise an error: it
+// unowned returns nil for a session that has no record because of its source, and otherwise an error: it
 // continues at another replica, which does not know the change.
 func (at *sessionsAt) unowned(id string) error {
 	if at.server.HasSession(id) {
@@ -479,6 +479,7 @@ func (a *ownedSessions) run(ctx context.Context) {
 			if now := a.replica.Term(); now != term {
 				term = now
 				a.closeStreams()
+				a.verifyProcesses(ctx)
 			}
 			continue
 		case <-probing.C:
@@ -575,6 +576,21 @@ func (a *ownedSessions) closeStreams() {
 	}
 }
 
+// verifyProcesses makes flush verify the sessions of sources that keep something for them, once the
+// lease is back: a process of a session that another replica has adopted is stopped although no
+// request arrives here.
+func (a *ownedSessions) verifyProcesses(ctx context.Context) {
+	keeps := make(map[*sessionsAt]bool)
+	for _, s := range a.all() {
+		if _, ok := keeps[s.at]; !ok {
+			keeps[s.at] = !s.at.server.Stateless(ctx)
+		}
+		if keeps[s.at] && !a.holds(s) {
+			a.markDirty(s)
+		}
+	}
+}
+
 // enter counts a message that is served until leave. It returns false if this replica does not
 // have the session any more.
 func (a *ownedSessions) enter(s *ownedSession) bool {
@@ -592,6 +608,9 @@ func (a *ownedSessions) leave(s *ownedSession) {
 	defer a.mu.Unlock()
 	s.active--
 }
+
+// exitTimeout is how long a release waits for the process of a session to exit.
+const exitTimeout = 2 * time.Second
 
 // release gives up a session for which nothing is served, so that another replica continues it. It
 // reports whether the other one may.
@@ -612,7 +631,9 @@ func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor 
 	_ = s.lock(context.WithoutCancel(ctx)) // it has begun to leave; writes are bounded by recordTimeout
 	s.over = true
 	s.unlock()
-	s.at.server.ReleaseSession(s.id) // before remove: what the server has and a does not is not fenced
+	exits, cancel := context.WithTimeout(ctx, exitTimeout)
+	defer cancel()
+	s.at.server.ReleaseSession(exits, s.id) // before remove: what the server has and a does not is not fenced
 	a.remove(s, successor)
 	return true
 }

@@ -20,11 +20,12 @@ import (
 
 // These tests are in the package itself because they stop a replica between two steps.
 
-// steady is a stateless source, whose resources cannot be subscribed to while failing is set.
+// steady is a stateless source, whose resources cannot be subscribed to while failing is set. While
+// keeping is set, it is restartable instead.
 type steady struct {
 	mcp.Unimplemented
 
-	failing atomic.Bool
+	failing, keeping atomic.Bool
 }
 
 func (s *steady) Subscribe(context.Context, string) error {
@@ -36,14 +37,15 @@ func (s *steady) Subscribe(context.Context, string) error {
 
 func (*steady) Watch(func(mcp.Change)) (stop func()) { return func() {} }
 
-func (*steady) Catalog(context.Context) (*mcp.Catalog, error) {
+func (s *steady) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{
-		Server:    mcp.Implementation{Name: "steady", Version: "1"},
-		Tools:     []mcp.Tool{{Name: "level"}},
-		Resources: []mcp.Resource{{URI: "test://a", Name: "a"}},
-		Subscribe: true,
-		Logging:   true,
-		Stateless: true,
+		Server:      mcp.Implementation{Name: "steady", Version: "1"},
+		Tools:       []mcp.Tool{{Name: "level"}},
+		Resources:   []mcp.Resource{{URI: "test://a", Name: "a"}},
+		Subscribe:   true,
+		Logging:     true,
+		Stateless:   !s.keeping.Load(),
+		Restartable: s.keeping.Load(),
 	}, nil
 }
 
@@ -357,6 +359,27 @@ func TestAdoptionThatFails(t *testing.T) {
 	b.all.flush(t.Context())
 	if err := adopt(); err != nil || !b.server.HasSession(s.id) {
 		t.Errorf("the next attempt: %v", err)
+	}
+}
+
+// TestGuests guards the calls of a session whose owner may be alive: another replica serves them only if the
+// source keeps nothing for the session.
+func TestGuests(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	s := a.start(t)
+	claim, err := b.replica.ReadClaim(t.Context(), s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for keeps, want := range map[bool]int{false: http.StatusOK, true: http.StatusServiceUnavailable} {
+		b.source.keeping.Store(keeps)
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(setAlert))
+		_, done, ok := b.placer(s.id, released{}).asGuest(w, r, &claim)
+		if !ok || done != keeps || w.Code != want || keeps && w.Header().Get("Retry-After") == "" {
+			t.Errorf("a source that keeps something (%v): answered %v with %d, want %d", keeps, done, w.Code, want)
+		}
 	}
 }
 

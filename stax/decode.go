@@ -300,6 +300,9 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		"isolate": func(n *tree.Node, at string) {
 			d.isolate(&s, n, at)
 		},
+		"failover": func(n *tree.Node, at string) {
+			d.failover(&s, n, at)
+		},
 		"registryRef": func(n *tree.Node, at string) {
 			d.registryRef(&s, n, at)
 		},
@@ -318,6 +321,7 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		}
 	}
 	d.kindOf(&s, n, at, local, remote)
+	d.contradiction(&s, at)
 	d.rules(&s, at)
 	return s
 }

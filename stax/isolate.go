@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
@@ -83,4 +84,21 @@ func (d *decoder) processes(n *tree.Node, at string, into *processCount) {
 		return
 	}
 	*into = processCount(count)
+}
+
+// failover decodes what happens to sessions when another replica replaces this one.
+func (d *decoder) failover(s *Server, n *tree.Node, at string) {
+	known := []string{string(client.FailoverEnd), string(client.FailoverRestart), string(client.FailoverStateless)}
+	if d.read(n, at, (*string)(&s.Failover)) && !slices.Contains(known, n.Text) {
+		d.Add(ruleFailover, at, "write end, restart or stateless", "a failover cannot be %s", quote(n.Text))
+	}
+}
+
+// contradiction reports a server that keeps something for its clients, since it is isolated, and
+// declares that it does not.
+func (d *decoder) contradiction(s *Server, at string) {
+	if s.Isolate != nil && s.Failover == client.FailoverStateless {
+		d.Add(ruleFailover, at+check.Pointer("failover"), `write "failover": "restart", or remove isolate`,
+			"server %q has isolate, so it keeps something for its clients and is not stateless", s.Name)
+	}
 }

@@ -275,8 +275,9 @@ func (o *Opened) start(
 	if perCaller { // never started: its callers have connections of their own
 		l.Lazy = true
 		l.Optional = false
-		l.Previous.Catalog = unknownCatalog(s.Name)
+		l.Previous.Catalog = unknownCatalog(s)
 	}
+	l.Failover = s.Failover
 	if s.RegistryRef != nil {
 		l.Origin = s.RegistryRef.String()
 	}

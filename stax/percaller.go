@@ -31,8 +31,8 @@ func newPerCaller(s *Server, inner mcp.Source, isolated *client.Isolated) *perCa
 		Source:   inner,
 		server:   s,
 		isolated: isolated,
-		closed:   unknownCatalog(s.Name),
-		refused:  unknownCatalog(s.Name),
+		closed:   unknownCatalog(s),
+		refused:  unknownCatalog(s),
 	}
 	c.closed.PerCaller = true
 	c.refused.PerCaller = true

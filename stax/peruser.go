@@ -70,7 +70,7 @@ func newPerUser(s *Server, inner mcp.Source, isolated *client.Isolated, vault *i
 		tool:     "connect_" + s.Name,
 		isolated: isolated,
 		vault:    vault,
-		closed:   unknownCatalog(s.Name),
+		closed:   unknownCatalog(s),
 		joined:   make(map[identity.Caller]time.Time),
 		shown:    make(map[shownKey]*mcp.Catalog),
 	}
@@ -81,18 +81,18 @@ func newPerUser(s *Server, inner mcp.Source, isolated *client.Isolated, vault *i
 }
 
 // unknownCatalog is the catalog of a server that offers different things to its callers.
-func unknownCatalog(name string) *mcp.Catalog {
-	return &mcp.Catalog{
+func unknownCatalog(s *Server) *mcp.Catalog {
+	return s.Failover.Declare(&mcp.Catalog{
 		Server: mcp.Implementation{
-			Name:    name,
+			Name:    s.Name,
 			Version: "0",
 		},
 		Growing: true,
 		Sources: []mcp.JoinedSource{{
-			Name:    name,
+			Name:    s.Name,
 			Unknown: true,
 		}},
-	}
+	})
 }
 
 // connectTool returns the tool that asks for a login.

@@ -34,6 +34,9 @@ var (
 	ruleIsolate   = rules.Error("stax/isolate",
 		"an `isolate` other than `session` or `principal`, or its process limit not between 1 and 10,000",
 		`write "isolate": "session"`)
+	ruleFailover = rules.Error("stax/failover",
+		"a `failover` other than `end`, `restart` or `stateless`, or `stateless` next to `isolate`",
+		`write "failover": "restart"`)
 	ruleAuth = rules.Error("stax/auth",
 		"an `auth` with a missing or contradictory setting", `write "auth": {"kind": "oauth"}`)
 	ruleCallerHeader = rules.Error("stax/caller-header",

@@ -23,6 +23,27 @@ func TestRulesOfIsolation(t *testing.T) {
 	}
 }
 
+// TestRulesOfFailover violates the rule of sessions that move.
+func TestRulesOfFailover(t *testing.T) {
+	for members, findings := range map[string]int{
+		`"failover": "restart", "isolate": "session"`:   0,
+		`"failover": "stateless"`:                       0,
+		`"failover": "move"`:                            1,
+		`"failover": "stateless", "isolate": "session"`: 1,
+	} {
+		_, report := stax.Parse("x.json", []byte(`{"servers": {"a": {"command": "x", `+members+`}}}`), nil)
+		found := ruletest.Findings(report)
+		if len(found) != findings {
+			t.Errorf("%s: findings %v, want %d", members, found, findings)
+		}
+		for _, f := range found {
+			if f.Rule.ID != "stax/failover" || f.Pointer != "/servers/a/failover" {
+				t.Errorf("%s: %v, want stax/failover at the member", members, f)
+			}
+		}
+	}
+}
+
 // TestRulesOfDeclarations violates the rule of declared secrets.
 func TestRulesOfDeclarations(t *testing.T) {
 	for text, pointer := range map[string]string{

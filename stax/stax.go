@@ -18,6 +18,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/slipway-mcp/slipway/client"
 )
 
 // SpecVersion is the version of the format that is written. Files with a higher major
@@ -85,6 +87,8 @@ type Server struct {
 	HangTimeoutMS int64      `json:"hangTimeoutMs,omitempty"`
 	PingTimeoutMS int64      `json:"pingTimeoutMs,omitempty"`
 	Isolate       *Isolation `json:"isolate,omitempty"` // nil: all clients share a process
+	// Failover is what happens to sessions of clients when another replica of a cluster replaces this one.
+	Failover client.Failover `json:"failover,omitempty"`
 	// Metadata is for other programs, and RegistryRef where the definition comes from;
 	// neither has an effect.
 	Metadata    map[string]string `json:"metadata,omitempty"`

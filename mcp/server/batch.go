@@ -113,5 +113,8 @@ func (s *Server) handleTracked(session *session, rc *request, a *answer) {
 		return
 	}
 	defer session.untrack(rc)
+	if session.hasEnded() { // since it was found; it has not cancelled the request
+		rc.cancelBecause(errSessionOver)
+	}
 	s.handle(rc, a)
 }

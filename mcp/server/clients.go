@@ -32,6 +32,9 @@ type ClientEvent struct {
 	RootsChanged bool
 	// Ended: the session has ended.
 	Ended bool
+	// Stopping, if not nil, is where a watcher adds the goroutines that stop what it has started for
+	// the session that has ended, because another server waits for that to continue the session.
+	Stopping *sync.WaitGroup
 }
 
 // Only returns the single client, and waits until it is ready: up to 2025-11-25 when it

@@ -132,7 +132,7 @@ func (s *Server) initialize(rc *request, cat *mcp.Catalog, a *answer) error {
 	if err := s.keepSession(rc, size); err != nil {
 		return err
 	}
-	if records := s.opts.Sessions; records != nil && rc.session.id != "" && cat.Stateless {
+	if records := s.opts.Sessions; records != nil && rc.session.id != "" && (cat.Stateless || cat.Restartable) {
 		records.Started(rc.session.id)
 	}
 	a.encoded(rc, result)

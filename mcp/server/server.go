@@ -37,8 +37,8 @@ type Options struct {
 	// Replica identifies this server among those that share StateKeys, for example the
 	// address at which the others can reach it. It is sealed into the ids of sessions and tasks.
 	Replica string
-	// Sessions, if not nil, keeps records of sessions of a stateless source
-	// ([mcp.Catalog.Stateless]), so that another server can continue them.
+	// Sessions, if not nil, keeps records of sessions of a source that is stateless or restartable,
+	// so that another server can continue them.
 	Sessions SessionRecords
 	// StateTTL is how long a client may take to answer; 0 means 10 minutes.
 	StateTTL time.Duration

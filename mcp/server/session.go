@@ -284,6 +284,7 @@ func (st *sessionStore) delete(id string) bool {
 // end frees the resources of a session that is no longer in the store.
 func (st *sessionStore) end(s *session) {
 	st.ledger.release(&s.kept)
+	s.refuseRequests()
 	for _, rc := range s.requests() {
 		rc.cancelBecause(errSessionOver)
 	}
@@ -303,6 +304,21 @@ func (st *sessionStore) end(s *session) {
 }
 
 var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
+
+// refuseRequests makes handleTracked refuse requests from now on, so that those in flight then are all.
+func (s *session) refuseRequests() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+}
+
+// hasEnded reports whether requests of the session are refused. A guest has no session that
+// could end.
+func (s *session) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over && !s.guest
+}
 
 // close releases everything kept for the session, and prevents additions.
 func (s *session) close(l *ledger) (notifications *notificationStream, logs []*eventLog) {
@@ -389,5 +405,8 @@ func principalID(p *mcp.Principal) string {
 	if p == nil {
 		return ""
 	}
-	return "principal:" + p.Name
+	return principalPrefix + p.Name
 }
+
+// principalPrefix is the start of the key of a principal.
+const principalPrefix = "principal:"

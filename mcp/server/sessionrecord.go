@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// SessionRecords is where a [Server] reports what happens to its HTTP sessions of a stateless
-// source, so that they can be stored where another server finds them. [Server.SessionRecord]
+// SessionRecords is where a [Server] reports what happens to its HTTP sessions of a source that is
+// stateless or restartable ([mcp.Catalog.Stateless], [mcp.Catalog.Restartable]), so that they can be
+// stored where another server finds them. [Server.SessionRecord]
 // returns what to store. A server that continues a session passes it to
 // [Server.RestoreSession]. Methods are safe for concurrent use.
 type SessionRecords interface {
@@ -129,7 +131,7 @@ func (s *Server) RestoreSession(ctx context.Context, id string, record []byte) e
 	for _, uri := range r.Subscribed {
 		err := s.followAgain(ctx, session, r.Client, uri)
 		if err != nil {
-			s.ReleaseSession(id)
+			s.releaseSession(id, nil)
 			return err
 		}
 	}
@@ -142,10 +144,17 @@ func (s *Server) RestoreSession(ctx context.Context, id string, record []byte) e
 	return nil
 }
 
-// followAgain subscribes a restored session to a resource.
+// followAgain subscribes a restored session to a resource, as a request of its client would.
 func (s *Server) followAgain(ctx context.Context, session *session, client, uri string) error {
 	if w, ok := s.source.(mcp.Subscriber); ok {
-		if err := w.Subscribe(ctx, uri); err != nil {
+		if name, ok := strings.CutPrefix(session.owner, principalPrefix); ok {
+			ctx = mcp.WithPrincipal(ctx, &mcp.Principal{Name: name})
+		}
+		rc := s.newRequest(ctx, "", TransportHTTP)
+		rc.session = session
+		rc.version = session.Version()
+		defer rc.finish()
+		if err := w.Subscribe(rc, uri); err != nil {
 			return err
 		}
 	}
@@ -160,6 +169,13 @@ func (s *Server) followAgain(ctx context.Context, session *session, client, uri 
 func (s *Server) Stateless(ctx context.Context) bool {
 	cat, err := s.source.Catalog(ctx)
 	return err == nil && cat.Stateless
+}
+
+// Restorable reports whether the source is stateless or restartable at present, so that sessions of
+// other servers can be continued.
+func (s *Server) Restorable(ctx context.Context) bool {
+	cat, err := s.source.Catalog(ctx)
+	return err == nil && (cat.Stateless || cat.Restartable)
 }
 
 // HasSession reports whether this server has a session.
@@ -179,8 +195,27 @@ func (s *Server) SessionTTL() time.Duration { return s.opts.SessionTTL }
 
 // ReleaseSession removes a session that another server continues, and reports whether this
 // server had it. Its record stays. Requests in flight are not cancelled, but nothing reaches
-// them any more; event streams are closed, so that the client opens them again.
-func (s *Server) ReleaseSession(id string) bool {
+// them any more; event streams are closed, so that the client opens them again. ReleaseSession waits
+// until a process that was started for the session alone has stopped, or ctx ends.
+func (s *Server) ReleaseSession(ctx context.Context, id string) bool {
+	var stopping sync.WaitGroup
+	if !s.releaseSession(id, &stopping) {
+		return false
+	}
+	stopped := make(chan struct{})
+	go func() {
+		stopping.Wait()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// releaseSession is ReleaseSession without waiting for stopping, which may be nil.
+func (s *Server) releaseSession(id string, stopping *sync.WaitGroup) bool {
 	st := s.sessions
 	st.mu.Lock()
 	session, ok := st.byID[id]
@@ -201,23 +236,25 @@ func (s *Server) ReleaseSession(id string) bool {
 	}
 	st.hub.remove(session)
 	s.opts.Clients.notify(ClientEvent{
-		Session: session,
-		Ended:   true,
+		Session:  session,
+		Ended:    true,
+		Stopping: stopping,
 	})
 	return true
 }
 
 // DropSession is ReleaseSession for a session that another server has continued already: requests
-// in flight end with an error, because they cannot be answered.
+// in flight end with an error, because they cannot be answered. It does not wait for processes.
 func (s *Server) DropSession(id string) bool {
 	session := s.sessions.find(id)
 	if session == nil {
 		return false
 	}
+	session.refuseRequests()
 	for _, rc := range session.requests() {
 		rc.cancelBecause(errSessionMoved)
 	}
-	return s.ReleaseSession(id)
+	return s.releaseSession(id, nil)
 }
 
 // CloseSessionStream closes the notification stream of a session, so that the client opens it

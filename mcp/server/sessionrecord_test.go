@@ -179,7 +179,7 @@ func TestSessionRecord(t *testing.T) {
 		http.StatusNotFound {
 		t.Errorf("the session of another caller: %d, want 404", status)
 	}
-	if !a.ReleaseSession(id) || a.HasSession(id) {
+	if !a.ReleaseSession(t.Context(), id) || a.HasSession(id) {
 		t.Error("the session was not released")
 	}
 	if got := fmt.Sprint(records.events); got != "[started changed changed started]" {

@@ -183,6 +183,7 @@ func (e *exporter) leftOut() {
 		{"hangTimeoutMs", s.HangTimeoutMS > 0},
 		{"pingTimeoutMs", s.PingTimeoutMS > 0},
 		{"isolate", s.Isolate != nil},
+		{"failover", s.Failover != ""},
 		{"callerHeaders", len(s.CallerHeaders) > 0},
 	} {
 		if m.is {

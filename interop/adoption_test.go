@@ -1,0 +1,227 @@
+//go:build unix
+
+package interop_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// markVariable is in the environment of the processes that a test counts.
+const markVariable = "SLIPWAY_INTEROP_MARK"
+
+// isolatedServer writes definitions of a go-sdk server with a process for each session, and returns their
+// file and the mark of the processes.
+func isolatedServer(t *testing.T, members string) (file, mark string) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("processes are counted in /proc")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file = filepath.Join(dir, "servers.yaml")
+	text := fmt.Sprintf("servers:\n  sdk:\n    command: %s\n    env: {%s: go-sdk, %s: %q}\n%s",
+		self, serverVariable, markVariable, dir, members)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, markVariable + "=" + dir
+}
+
+// marked counts the processes with a mark, by their parent.
+func marked(mark string) (byParent map[int]int, all int) {
+	byParent = make(map[int]int)
+	entries, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, entry := range entries {
+		environ, err := os.ReadFile(entry)
+		if err != nil || !slices.Contains(strings.Split(string(environ), "\x00"), mark) {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join(filepath.Dir(entry), "stat"))
+		if err != nil {
+			continue // it has just exited
+		}
+		var state string
+		parent := 0
+		_, _ = fmt.Sscan(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), &state, &parent)
+		if state == "Z" {
+			continue
+		}
+		byParent[parent]++
+		all++
+	}
+	return byParent, all
+}
+
+// mustRunProcesses waits until as many processes with a mark run as wanted.
+func mustRunProcesses(t *testing.T, mark, when string, want int) {
+	t.Helper()
+	byParent, all := marked(mark)
+	for deadline := time.Now().Add(patience); all != want && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+		byParent, all = marked(mark)
+	}
+	if all != want {
+		t.Errorf("%s: %d processes run, by parent %v, want %d", when, all, byParent, want)
+	}
+}
+
+// beginIsolated starts sessions at a replica, each with a process.
+func beginIsolated(t *testing.T, r *replica, n int) (all []*rawSession) {
+	t.Helper()
+	for range n {
+		s := &rawSession{endpoint: r.endpoint}
+		if status := s.start(t); status != http.StatusOK {
+			t.Fatalf("initialize: %d\n%s", status, r.log)
+		}
+		s.mustGreet(t)
+		all = append(all, s)
+	}
+	return all
+}
+
+func (s *rawSession) greet(t *testing.T) (status int, answer string) {
+	return s.post(t, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}`)
+}
+
+func (s *rawSession) mustGreet(t *testing.T) {
+	t.Helper()
+	if status, answer := s.greet(t); status != http.StatusOK || !strings.Contains(answer, "Hello, Ada") {
+		t.Errorf("a call: %d %s", status, answer)
+	}
+}
+
+// untilAdopted calls each session at a replica until it is answered there, and returns how long that took and
+// how many calls were refused meanwhile. Calls that were in flight may be broken.
+func untilAdopted(t *testing.T, all []*rawSession, at *replica) (longest time.Duration, refused, broken int64) {
+	t.Helper()
+	var mu sync.Mutex
+	var waits, breaks atomic.Int64
+	var clients sync.WaitGroup
+	began := time.Now()
+	for i, s := range all {
+		clients.Go(func() {
+			for {
+				sent := time.Now()
+				status, answer := s.at(at.endpoint).greet(t)
+				if took := time.Since(sent); took > 3*time.Second {
+					t.Errorf("session %d: a call took %v", i, took)
+				}
+				switch {
+				case status == http.StatusOK && strings.Contains(answer, "Hello, Ada"):
+					mu.Lock()
+					longest = max(longest, time.Since(began))
+					mu.Unlock()
+					return
+				case status == http.StatusServiceUnavailable:
+					waits.Add(1)
+				case status == http.StatusBadGateway:
+					breaks.Add(1)
+				default:
+					t.Errorf("session %d: %d %s", i, status, answer)
+					return
+				}
+				if time.Since(began) > patience {
+					t.Errorf("session %d was not adopted: %d %s", i, status, answer)
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+	clients.Wait()
+	return longest, waits.Load(), breaks.Load()
+}
+
+// TestClusterProcesses kills, suspends and stops the replicas of sessions with a process each. Another one
+// starts a process for each session, and in the end each has one: no process is left, and none runs twice.
+func TestClusterProcesses(t *testing.T) { onEngines(t, checkClusterProcesses) }
+
+func checkClusterProcesses(t *testing.T, engine string) {
+	const sessions = 4
+	file, mark := isolatedServer(t, "    isolate: session\n    failover: restart\n")
+	c := startReplicas(t, engine, file)
+	killed, suspended, other := c.members[0], c.members[1], c.members[2]
+	first, second := beginIsolated(t, killed, sessions), beginIsolated(t, suspended, sessions)
+	for _, s := range first {
+		s.at(other.endpoint).mustGreet(t) // forwarded
+	}
+	// One process of each replica lists what the server offers.
+	mustRunProcesses(t, mark, "at the beginning", 2*sessions+3)
+	time.Sleep(4500 * time.Millisecond) // a replica takes over once it has been a member for a lease
+
+	pid := killed.process.Process.Pid
+	_ = killed.process.Process.Kill()
+	<-killed.exited
+	mustRunProcesses(t, mark, "after kill -9", sessions+2)
+	longest, refused, broken := untilAdopted(t, first, other)
+	if refused == 0 {
+		t.Error("no call waited for the lease of the replica that was killed")
+	}
+	t.Logf("kill -9: all sessions answered after %v; %d calls refused, %d broken", longest, refused, broken)
+	mustRunProcesses(t, mark, "after the takeover", 2*sessions+2)
+	if byParent, _ := marked(mark); byParent[pid] > 0 {
+		t.Errorf("%d processes of the replica that was killed run", byParent[pid])
+	}
+
+	_ = suspended.process.Process.Signal(syscall.SIGSTOP)
+	longest, refused, broken = untilAdopted(t, second, other)
+	t.Logf("SIGSTOP: all sessions answered after %v; %d calls refused, %d broken", longest, refused, broken)
+	mustRunProcesses(t, mark, "while a replica is suspended", 3*sessions+2)
+	_ = suspended.process.Process.Signal(syscall.SIGCONT)
+	mustRunProcesses(t, mark, "once it is back", 2*sessions+2)
+	if byParent, _ := marked(mark); byParent[suspended.process.Process.Pid] != 1 {
+		t.Errorf("processes by parent: %v, want one at the replica that is back", byParent)
+	}
+
+	all := append(first, second...)
+	stop := make(chan struct{})
+	var calls atomic.Int64
+	var clients sync.WaitGroup
+	for _, s := range all {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				s.at(suspended.endpoint).mustGreet(t)
+				calls.Add(1)
+			}
+		})
+	}
+	other.stop(t)
+	before := calls.Load()
+	for deadline := time.Now().Add(patience); calls.Load() < before+100 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	close(stop)
+	clients.Wait()
+	t.Logf("SIGTERM: %d calls, none failed", calls.Load())
+	mustRunProcesses(t, mark, "after the handover", 2*sessions+1)
+	for _, s := range all {
+		req, _ := http.NewRequest(http.MethodDelete, suspended.endpoint, nil)
+		s.headers(req)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	mustRunProcesses(t, mark, "after the sessions", 1)
+	suspended.stop(t)
+	mustRunProcesses(t, mark, "after the cluster", 0)
+}
