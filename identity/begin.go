@@ -51,36 +51,6 @@ func (c *Client) Begin(ctx context.Context, server string, opts *BeginOptions) (
 	return f.begin(ctx, opts.Redirect)
 }
 
-// BeginProof starts a login at an issuer that only finds out who uses a browser: see
-// [Begun.FinishProof]. The token is for resource, unless the settings omit that.
-func (c *Client) BeginProof(ctx context.Context, issuer, resource string, opts *BeginOptions) (*Begun, error) {
-	settings := opts.Settings
-	if settings == nil {
-		settings = &Settings{}
-	}
-	if err := settings.Check(); err != nil {
-		return nil, err
-	}
-	w := newWeb(c.allow, issuer)
-	meta, err := w.authorizationServer(ctx, issuer)
-	if err != nil {
-		return nil, err
-	}
-	f := &flow{
-		client:   c,
-		web:      w,
-		server:   resource,
-		tag:      opts.tag,
-		settings: settings,
-		scopes:   mergeScopes(settings.Scopes),
-		found: &discovery{
-			resource: resource,
-			server:   *meta,
-		},
-	}
-	return f.begin(ctx, opts.Redirect)
-}
-
 // begin prepares a login whose answer arrives at a web server.
 func (f *flow) begin(ctx context.Context, redirect string) (*Begun, error) {
 	if u, err := url.Parse(redirect); err != nil || u.Scheme != "https" && !netguard.NamesLoopback(redirect) {

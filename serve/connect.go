@@ -87,6 +87,24 @@ func (p *connectPage) verify(ctx context.Context, token string) (*mcp.Principal,
 	return auth.verify(ctx, token)
 }
 
+// issuerVerifier is a [Verifier] for the tokens of one issuer.
+type issuerVerifier interface {
+	Verifier
+	// accepts returns the issuer, and the first audience.
+	accepts() (issuer, audience string)
+}
+
+var (
+	_ issuerVerifier = (*JWT)(nil)
+	_ issuerVerifier = (*Introspection)(nil)
+)
+
+func (v *JWT) accepts() (issuer, audience string) { return v.opts.Issuer, v.opts.Audience[0] }
+
+func (v *Introspection) accepts() (issuer, audience string) {
+	return v.opts.Issuer, v.opts.Audience[0]
+}
+
 // resource returns the audience that tokens of an issuer have here.
 func (p *connectPage) resource(issuer string) (audience string, ok bool) {
 	auth := p.admission.policy.Load().auth
@@ -94,8 +112,10 @@ func (p *connectPage) resource(issuer string) (audience string, ok bool) {
 		return "", false
 	}
 	for _, v := range auth.Verifiers {
-		if jwt, ok := v.(*JWT); ok && jwt.opts.Issuer == issuer {
-			return jwt.opts.Audience[0], true
+		if v, ok := v.(issuerVerifier); ok {
+			if known, audience := v.accepts(); known == issuer {
+				return audience, true
+			}
 		}
 	}
 	return "", false

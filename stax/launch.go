@@ -74,6 +74,9 @@ type Resolver struct {
 	Shared bool
 	// Vault keeps the logins of callers. Nil means none.
 	Vault *identity.Vault
+	// CheckVault, if not nil, is called before a server with auth by user is opened. It returns an
+	// error if no caller could ever prove who they are; the server is then refused with it.
+	CheckVault func() error
 	// Tokens reports that callers have tokens of an issuer. With Shared, servers that get the
 	// token or the claims of each caller are refused without it.
 	Tokens bool

@@ -131,6 +131,14 @@ func (r *Resolver) transport(
 					Err:    ErrUserLogin,
 				}
 			}
+			if r.CheckVault != nil {
+				if err := r.CheckVault(); err != nil {
+					return nil, nil, &ServerError{
+						Server: t.server.Name,
+						Err:    fmt.Errorf("its auth is by user: %w", err),
+					}
+				}
+			}
 			// It makes no requests itself: each caller has an endpoint.
 			if endpoint.Header.Get("Authorization") != "" {
 				return nil, nil, &ServerError{

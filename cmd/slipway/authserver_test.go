@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// hostAuth serves a site behind a login. Its URL is $NAME.
+// hostAuth serves a site behind a login. Its URL is $NAME, and its issuer $NAME_ISSUER.
 func hostAuth(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1, "authserver NAME")
 	site, err := staticmcp.OpenDir(context.Background(), ts.Getenv("EXAMPLE"), nil)
@@ -23,6 +23,7 @@ func hostAuth(ts *testscript.TestScript, neg bool, args []string) {
 	s := authtest.Start(mcpserver.New(site, nil).HTTPHandler(nil))
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+	ts.Setenv(args[0]+"_ISSUER", s.Issuer)
 	ts.Value(worldKey{}).(*world).auths[args[0]] = s
 }
 

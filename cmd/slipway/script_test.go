@@ -78,7 +78,7 @@ func TestMain(m *testing.M) {
 //	post NAME URL FILE           send FILE without waiting for the answer
 //	answer NAME                  wait for that answer and print its body
 //	authserver NAME              a server at $NAME that requires OAuth, and its
-//	                             authorization server; the program browser approves
+//	                             authorization server $NAME_ISSUER; the program browser approves
 //	auth NAME CHANGE...          change it, or search files for its tokens
 func TestScript(t *testing.T) {
 	example, err := filepath.Abs("../../examples/http-reference")

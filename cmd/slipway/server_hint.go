@@ -14,8 +14,11 @@ func serverHint(err error, file string) string {
 	var exit *client.ExitError
 	var status *client.StatusError
 	var login *identity.LoginRequiredError
+	var setup *identity.SetupError
 	list := "slipway config secrets " + file
 	switch {
+	case errors.As(err, &setup):
+		return setup.Hint
 	case errors.Is(err, stax.ErrUserLogin):
 		return userLoginHint
 	case errors.Is(err, stax.ErrCallerToken):

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,8 +68,50 @@ func (f *serveFlags) openVault(cmd *cobra.Command, r *stax.Resolver, log *slog.L
 		Logger: log,
 	})
 	r.Vault = f.Vault
+	if f.signIn.issuer == "" {
+		r.CheckVault = func() error { return f.checkProof(cmd.Context(), logins, &proof, log) }
+	}
 	return nil
 }
+
+// checkProof returns why no caller can prove in a browser who they are, if that is certain: all
+// issuers have opaque tokens, and none has a login page that the gateway can use. Issuers of
+// opaque tokens need no such page, and many are for programs alone.
+func (f *serveFlags) checkProof(
+	ctx context.Context, logins *identity.Client, proof *identity.Settings, log *slog.Logger,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, checkProofWithin)
+	defer cancel()
+	var missing []error
+	for _, issuer := range f.issuers {
+		url, err := f.forIssuer("--auth-introspection-url", f.introspection.urls, issuer)
+		if err != nil {
+			return err
+		}
+		if url == "" {
+			continue
+		}
+		err = logins.CheckProof(ctx, issuer, &identity.BeginOptions{
+			Redirect: strings.TrimSuffix(f.PublicURL, "/") + identity.ConnectCallback,
+			Settings: proof,
+		})
+		var setup *identity.SetupError
+		switch {
+		case errors.As(err, &setup):
+			missing = append(missing, err)
+			log.Warn("callers of an issuer cannot log in to servers", "issuer", issuer, "error", err, "hint", setup.Hint)
+		case err != nil: // it may recover
+			log.Warn("issuer not reached, its callers may be unable to log in to servers", "issuer", issuer, "error", err)
+		}
+	}
+	if len(missing) < len(f.issuers) {
+		return nil
+	}
+	return errors.Join(missing...)
+}
+
+// checkProofWithin bounds the question to all issuers of opaque tokens.
+const checkProofWithin = 10 * time.Second
 
 // userLoginHint is the next step for a server that is used with the login of each caller.
 const userLoginHint = "serve with --auth-issuer or --sign-in, and --public-url; or let the gateway log in: " +

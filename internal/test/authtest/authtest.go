@@ -28,6 +28,7 @@ const (
 	Slow           Fault = "slow"            // the token endpoint never answers
 	Down           Fault = "down"            // the token endpoint answers 503
 	NoPKCE         Fault = "no-pkce"         // PKCE is not announced
+	NoLoginPage    Fault = "no-login-page"   // there is no authorization endpoint
 	NoRegistration Fault = "no-registration" // no dynamic registration
 	WrongIssuer    Fault = "iss-wrong"       // the callback has another iss
 	MissingIssuer  Fault = "iss-missing"     // the callback lacks the announced iss

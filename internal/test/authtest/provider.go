@@ -30,6 +30,7 @@ type Provider struct {
 	// single means that there is one user, who approves at once, and that clients are native
 	// and registered. Such a provider does what the standards permit and is rarely seen.
 	single bool
+	opaque bool // access tokens are random texts; guarded by mu
 
 	mu    sync.Mutex // guards the following fields
 	key   *ecdsa.PrivateKey
@@ -119,6 +120,25 @@ func (p *Provider) serve(mux *http.ServeMux, path string) {
 	mux.HandleFunc("POST "+path+"/token", p.token)
 	mux.HandleFunc("POST "+path+"/device", p.device)
 	mux.HandleFunc("POST "+path+"/revoke", p.revoke)
+	mux.HandleFunc("POST "+path+"/introspect", p.introspect)
+}
+
+// IssueOpaque makes access tokens that are issued from now on random texts.
+func (p *Provider) IssueOpaque() { p.set(func() { p.opaque = true }) }
+
+// introspect answers a question about a token (RFC 7662).
+func (p *Provider) introspect(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.access[r.PostFormValue("token")]
+	if t == nil || !t.valid(t.resource) {
+		writeJSON(w, http.StatusOK, map[string]any{"active": false})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"active": true, "iss": p.Issuer, "sub": t.user, "aud": t.resource, "client_id": t.client, "scope": t.scope,
+		"exp": t.expires.Unix() + 1,
+	})
 }
 
 // Close stops the provider.
@@ -275,6 +295,8 @@ func (p *Provider) metadata(w http.ResponseWriter, _ *http.Request) {
 		doc["authorization_endpoint"] = "javascript:alert(1)"
 	case p.has(FileAddress):
 		doc["authorization_endpoint"] = "file:///etc/passwd"
+	case p.has(NoLoginPage):
+		delete(doc, "authorization_endpoint")
 	case p.has(NoPKCE):
 		delete(doc, "code_challenge_methods_supported")
 	case p.has(NoRegistration):
@@ -533,6 +555,9 @@ func (p *Provider) issueLocked(g *issued, life time.Duration) string {
 		"iss": p.Issuer, "sub": g.user, "aud": g.resource, "client_id": g.client, "scope": g.scope,
 		"iat": now.Unix(), "exp": now.Add(life + time.Second).Unix(), "jti": rand.Text(),
 	})
+	if p.opaque {
+		token = rand.Text()
+	}
 	if p.fault == LineBreak {
 		token += "\r\nX-Injected: 1"
 	}
