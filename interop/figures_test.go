@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestClusterFigures measures what docs/performance.md says of a cluster, in real processes. CPU is
+// TestClusterFigures measures what docs/cluster-tests.md says of a cluster, in real processes. CPU is
 // that of the replicas alone, so that the load of the machine matters little.
 func TestClusterFigures(t *testing.T) {
 	if os.Getenv("SLIPWAY_CLUSTER_FIGURES") == "" {
