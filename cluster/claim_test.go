@@ -112,9 +112,10 @@ func TestClaims(t *testing.T) {
 				t.Error("a replica that has left has a term")
 			}
 			fresh := join(t, e)
-			if c, err = fresh.ReadClaim(ctx, key); err != nil {
-				t.Fatal(err)
-			}
+			eventually(t, "the claim", func() bool {
+				c, err = fresh.ReadClaim(ctx, key)
+				return err == nil
+			})
 			if _, err := fresh.Adopt(ctx, key, &c, "", time.Minute); err != nil {
 				t.Errorf("a replica that has just joined, from one that has left: %v", err)
 			}
