@@ -168,7 +168,6 @@ const adoptions = "slipway_cluster_sessions_adopted_total"
 // TestHandover guards a replica that stops under load: its sessions continue at others, with their
 // log level, subscriptions and event numbers, and no call fails.
 func TestHandover(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	a := startDraining(t, e, src, time.Minute)
@@ -332,7 +331,6 @@ func leaving(e cluster.Engine) bool {
 // sessions once its lease is over, exactly one does, and the first one answers nothing more for
 // them, neither calls in flight nor new ones, until it is back and forwards them.
 func TestTakeover(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	cut := &cutEngine{Engine: e}
