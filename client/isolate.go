@@ -115,6 +115,7 @@ func Isolate(src *Source, opts *IsolateOptions) *Isolated {
 	if clients := src.opts.Clients; clients != nil {
 		i.unwatch = clients.Watch(i.sessionEnded)
 	}
+	src.opts.Processes.opened(i, 1)
 	return i
 }
 
@@ -174,6 +175,9 @@ func (i *Isolated) Subscribe(ctx context.Context, uri string) error {
 func (i *Isolated) Close() error {
 	i.unwatch()
 	i.mu.Lock()
+	if !i.closed {
+		i.Source.opts.Processes.opened(i, -1)
+	}
 	i.closed = true
 	for _, t := range i.tenants {
 		i.stopLocked(t)
@@ -281,6 +285,11 @@ func (i *Isolated) makeRoomLocked(principal string) error {
 	}) {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server are already running", n)
 	}
+	if all := i.Source.opts.Processes; i.countsProcesses() && all.full() && !i.stopIdlestLocked(func(*tenant) bool {
+		return true
+	}) {
+		return all.errFull()
+	}
 	return nil
 }
 
@@ -345,6 +354,9 @@ func (i *Isolated) startLocked(key tenantKey, principal string, transport Transp
 		}
 	})
 	i.tenants[key] = t
+	if i.countsProcesses() {
+		o.Processes.add(1)
+	}
 	return t
 }
 
@@ -395,6 +407,9 @@ func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
 		defer close(done)
 		t.unwatch()
 		_ = t.src.Close() // never fails
+		if i.countsProcesses() {
+			i.Source.opts.Processes.add(-1)
+		}
 	})
 	return done
 }

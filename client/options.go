@@ -60,6 +60,8 @@ type Options struct {
 	Tap tap.Func
 	// Roster, if not nil, lists the server while the Source is open.
 	Roster *Roster
+	// Processes, if not nil, counts and limits the processes of [Isolate].
+	Processes *Processes
 }
 
 // Previous is what an earlier [Source] of the same server has left. The zero value means

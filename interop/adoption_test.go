@@ -103,6 +103,20 @@ func (s *rawSession) mustGreet(t *testing.T) {
 	}
 }
 
+// suspend stops a replica with SIGSTOP, and waits until it has stopped: it answers nothing any more.
+func suspend(t *testing.T, r *replica) {
+	t.Helper()
+	pid := r.process.Process.Pid
+	_ = r.process.Process.Signal(syscall.SIGSTOP)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if rest := stat[strings.LastIndexByte(string(stat), ')')+1:]; strings.HasPrefix(string(rest), " T") {
+			return
+		}
+	}
+	t.Fatal("the replica was not suspended")
+}
+
 // untilAdopted calls each session at a replica until it is answered there, and returns how long that took and
 // how many calls were refused meanwhile. Calls that were in flight may be broken.
 func untilAdopted(t *testing.T, all []*rawSession, at *replica) (longest time.Duration, refused, broken int64) {
@@ -150,43 +164,54 @@ func untilAdopted(t *testing.T, all []*rawSession, at *replica) (longest time.Du
 func TestClusterProcesses(t *testing.T) { onEngines(t, checkClusterProcesses) }
 
 func checkClusterProcesses(t *testing.T, engine string) {
-	const sessions = 4
+	const sessions = 9
 	file, mark := isolatedServer(t, "    isolate: session\n    failover: restart\n")
 	c := startReplicas(t, engine, file)
 	killed, suspended, other := c.members[0], c.members[1], c.members[2]
-	first, second := beginIsolated(t, killed, sessions), beginIsolated(t, suspended, sessions)
-	for _, s := range first {
+	time.Sleep(4500 * time.Millisecond) // a replica takes over once it has been a member for a lease
+	all := beginIsolated(t, killed, sessions)
+	for _, s := range all {
 		s.at(other.endpoint).mustGreet(t) // forwarded
 	}
 	// One process of each replica lists what the server offers.
-	mustRunProcesses(t, mark, "at the beginning", 2*sessions+3)
-	time.Sleep(4500 * time.Millisecond) // a replica takes over once it has been a member for a lease
+	mustRunProcesses(t, mark, "at the beginning", sessions+3)
+	of := func(r *replica) int {
+		byParent, _ := marked(mark)
+		return byParent[r.process.Process.Pid] - 1
+	}
+	t.Logf("processes of sessions: %d, %d, %d", of(killed), of(suspended), of(other))
+	for _, r := range c.members {
+		if n := of(r); n < sessions/3 || n > sessions/3+1 {
+			t.Errorf("a replica runs %d processes for %d sessions of three replicas", n, sessions)
+		}
+	}
 
 	pid := killed.process.Process.Pid
+	lost := of(killed)
 	_ = killed.process.Process.Kill()
 	<-killed.exited
-	mustRunProcesses(t, mark, "after kill -9", sessions+2)
-	longest, refused, broken := untilAdopted(t, first, other)
+	mustRunProcesses(t, mark, "after kill -9", sessions+2-lost)
+	longest, refused, broken := untilAdopted(t, all, other)
 	if refused == 0 {
 		t.Error("no call waited for the lease of the replica that was killed")
 	}
 	t.Logf("kill -9: all sessions answered after %v; %d calls refused, %d broken", longest, refused, broken)
-	mustRunProcesses(t, mark, "after the takeover", 2*sessions+2)
+	mustRunProcesses(t, mark, "after the takeover", sessions+2)
 	if byParent, _ := marked(mark); byParent[pid] > 0 {
 		t.Errorf("%d processes of the replica that was killed run", byParent[pid])
 	}
 
-	_ = suspended.process.Process.Signal(syscall.SIGSTOP)
-	longest, refused, broken = untilAdopted(t, second, other)
+	lost = of(suspended)
+	suspend(t, suspended)
+	longest, refused, broken = untilAdopted(t, all, other)
 	t.Logf("SIGSTOP: all sessions answered after %v; %d calls refused, %d broken", longest, refused, broken)
-	mustRunProcesses(t, mark, "while a replica is suspended", 3*sessions+2)
+	mustRunProcesses(t, mark, "while a replica is suspended", sessions+2+lost)
 	_ = suspended.process.Process.Signal(syscall.SIGCONT)
-	mustRunProcesses(t, mark, "once it is back", 2*sessions+2)
+	mustRunProcesses(t, mark, "once it is back", sessions+2)
 	if byParent, _ := marked(mark); byParent[suspended.process.Process.Pid] != 1 {
 		t.Errorf("processes by parent: %v, want one at the replica that is back", byParent)
 	}
 
-	all := append(first, second...)
 	stop := make(chan struct{})
 	var calls atomic.Int64
 	var clients sync.WaitGroup
@@ -211,7 +236,7 @@ func checkClusterProcesses(t *testing.T, engine string) {
 	close(stop)
 	clients.Wait()
 	t.Logf("SIGTERM: %d calls, none failed", calls.Load())
-	mustRunProcesses(t, mark, "after the handover", 2*sessions+1)
+	mustRunProcesses(t, mark, "after the handover", sessions+1)
 	for _, s := range all {
 		req, _ := http.NewRequest(http.MethodDelete, suspended.endpoint, nil)
 		s.headers(req)
@@ -224,4 +249,54 @@ func checkClusterProcesses(t *testing.T, engine string) {
 	mustRunProcesses(t, mark, "after the sessions", 1)
 	suspended.stop(t)
 	mustRunProcesses(t, mark, "after the cluster", 0)
+}
+
+// TestClusterPlacement starts sessions with a process each at one of three replicas, many at a time. Each replica
+// runs as many, as many as it may, and the next session is refused with the limit.
+func TestClusterPlacement(t *testing.T) { onEngines(t, checkClusterPlacement) }
+
+func checkClusterPlacement(t *testing.T, engine string) {
+	const limit = 6
+	file, mark := isolatedServer(t, "    isolate: session\n    failover: restart\n")
+	c := startReplicas(t, engine, "--max-processes", fmt.Sprint(limit), file)
+	time.Sleep(2500 * time.Millisecond) // each knows the load of the others
+	var clients sync.WaitGroup
+	for range 3 {
+		clients.Go(func() {
+			for range limit - 1 {
+				s := &rawSession{endpoint: c.balancer.url}
+				if status := s.start(t); status != http.StatusOK {
+					t.Errorf("initialize: %d", status)
+					return
+				}
+				s.mustGreet(t)
+			}
+		})
+	}
+	clients.Wait()
+	byParent, _ := marked(mark)
+	t.Logf("%d sessions, three at a time: processes by parent %v, with one each that lists", 3*(limit-1), byParent)
+	for _, r := range c.members {
+		if n := byParent[r.process.Process.Pid] - 1; n < limit-3 || n > limit {
+			t.Errorf("a replica runs %d processes, want %d or nearly", n, limit-1)
+		}
+	}
+	time.Sleep(1500 * time.Millisecond)
+	for range 3 {
+		s := &rawSession{endpoint: c.members[0].endpoint}
+		if status := s.start(t); status != http.StatusOK {
+			t.Errorf("initialize: %d", status)
+		}
+		s.mustGreet(t)
+	}
+	mustRunProcesses(t, mark, "with all that may run", 3*limit+3)
+	time.Sleep(1500 * time.Millisecond)
+	for _, r := range c.members {
+		s := &rawSession{endpoint: r.endpoint}
+		status, answer := s.post(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+
+			`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+		if status != http.StatusServiceUnavailable || !strings.Contains(answer, "--max-processes") {
+			t.Errorf("a session too many: %d %s", status, answer)
+		}
+	}
 }

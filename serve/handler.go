@@ -47,9 +47,10 @@ type Handler struct {
 	proxies    []netip.Prefix            // whose X-Forwarded-For is trusted
 	endpoints  map[string]*namedEndpoint // by path
 	hop        *hop                      // nil unless the server is a replica
-	records    *sessionsAt               // of the endpoint; nil unless the server is a replica
-	connect    *connectPage              // nil without a vault
-	broker     *Broker                   // nil unless the server signs users in
+	placing    *placing
+	records    *sessionsAt  // of the endpoint; nil unless the server is a replica
+	connect    *connectPage // nil without a vault
+	broker     *Broker      // nil unless the server signs users in
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -106,6 +107,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	d := newAdmission(&o)
 	h := &Handler{
 		admission: d,
+		placing:   &placing{load: o.Processes},
 		rules:     o.rules,
 		proxies:   o.TrustedProxies,
 		health: health{
@@ -170,6 +172,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		m.audit = func() *Audit { return d.policy.Load().audit }
 		m.upstreams = o.upstreams
 		m.hop = h.hop
+		m.placing = h.placing
 		h.metrics = h.endpoint.Protect(d.protect(m))
 		h.operations = m
 	}

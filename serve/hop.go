@@ -149,6 +149,7 @@ func (p *hop) run() {
 	p.sessions.start(ctx)
 	p.running.Go(func() { p.sessions.run(ctx) })
 	p.running.Go(func() { p.keepLease(ctx) })
+	p.running.Go(func() { p.handler.placing.follow(ctx, p) })
 	if p.limits != nil {
 		p.running.Go(func() { p.limits.run(ctx) })
 	}
@@ -280,6 +281,12 @@ func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, d
 	p = placement{
 		w: w,
 		r: r,
+	}
+	if sessionOf(r) == "" {
+		if p.r, done = h.placeNew(w, r); done {
+			return p, true
+		}
+		r = p.r
 	}
 	if h.hop == nil {
 		return p, false

@@ -18,7 +18,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/router"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -44,13 +43,11 @@ func startDraining(t *testing.T, e cluster.Engine, src mcp.Source, timeout time.
 // startLeased is startDraining with the lease.
 func startLeased(t *testing.T, e cluster.Engine, src mcp.Source, timeout, lease time.Duration) *replica {
 	t.Helper()
-	return startWithClients(t, e, src, nil, timeout, lease)
+	return startWithOptions(t, e, src, &serve.Options{Connections: serve.Connections{DrainTimeout: timeout}}, lease)
 }
 
-// startWithClients is startLeased for a source that follows the clients of its server.
-func startWithClients(
-	t *testing.T, e cluster.Engine, src mcp.Source, clients *server.Clients, timeout, lease time.Duration,
-) *replica {
+// startWithOptions starts a replica with a lease, for which it completes the options.
+func startWithOptions(t *testing.T, e cluster.Engine, src mcp.Source, o *serve.Options, lease time.Duration) *replica {
 	t.Helper()
 	r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: lease})
 	if err != nil {
@@ -67,11 +64,10 @@ func startWithClients(
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve.Serve(ctx, ln, src, &serve.Options{
-			Server:      server.Options{Replica: r.ID(), Clients: clients},
-			Live:        serve.Live{StateKeys: keys, Cluster: r},
-			Connections: serve.Connections{DrainTimeout: timeout},
-		})
+		o.Server.Replica = r.ID()
+		o.StateKeys = keys
+		o.Cluster = r
+		ended <- serve.Serve(ctx, ln, src, o)
 	}()
 	stopped := false
 	p := &replica{url: "http://" + ln.Addr().String() + "/mcp"}

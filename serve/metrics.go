@@ -24,6 +24,7 @@ type metrics struct {
 	upstreams func() []Upstream   // nil if there are none
 	audit     func() *Audit       // returns nil without a log
 	hop       *hop                // nil unless the server is a replica
+	placing   *placing
 
 	mu       sync.Mutex // guards the fields below
 	inFlight int
@@ -199,6 +200,9 @@ func (m *metrics) write(t *exposition) {
 	}
 	if m.hop != nil {
 		m.hop.metrics(t)
+	}
+	if m.placing != nil {
+		m.placing.metrics(t, m.hop != nil)
 	}
 	m.process(t)
 	t.end()

@@ -99,6 +99,9 @@ type Live struct {
 	Cluster *cluster.Replica
 	// Version is the version of the program, which replicas of a Cluster compare.
 	Version string
+	// Processes, if not nil, returns the processes that the Source runs for clients. Replicas of a
+	// Cluster start a session that needs one where the fewest run. It is called often.
+	Processes func() ProcessLoad
 	// Policy, if not nil, decides which caller may do what, on every surface. Nothing is
 	// permitted that its rules do not permit, and files of the Source are not served. Its gate
 	// is called after Auth and Limits, and before Server.Gate.

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/serve"
 )
 
 // programs are the processes of a server, in memory: a connection is a process.
@@ -156,11 +157,20 @@ func (w *wire) Close() error {
 // serveProcesses starts a replica with a process for each session.
 func serveProcesses(t *testing.T, e cluster.Engine, p *programs, how client.Failover) *replica {
 	t.Helper()
+	return serveSomeProcesses(t, e, p, how, &client.Processes{})
+}
+
+// serveSomeProcesses is serveProcesses with a limit.
+func serveSomeProcesses(
+	t *testing.T, e cluster.Engine, p *programs, how client.Failover, all *client.Processes,
+) *replica {
+	t.Helper()
 	clients := &server.Clients{}
 	src, err := client.Open(t.Context(), &client.Dialer{Name: "memory", Dial: p.dial}, &client.Options{
-		Lazy:     true,
-		Clients:  clients,
-		Failover: how,
+		Lazy:      true,
+		Clients:   clients,
+		Failover:  how,
+		Processes: all,
 		Previous: client.Previous{Catalog: &mcp.Catalog{
 			Server:    mcp.Implementation{Name: "programs", Version: "1"},
 			Tools:     []mcp.Tool{{Name: "count", InputSchema: []byte(`{"type":"object"}`)}},
@@ -174,7 +184,17 @@ func serveProcesses(t *testing.T, e cluster.Engine, p *programs, how client.Fail
 	}
 	i := client.Isolate(src, nil)
 	t.Cleanup(func() { _ = i.Close() })
-	r := startWithClients(t, e, i, clients, time.Minute, time.Second)
+	r := startWithOptions(t, e, i, &serve.Options{
+		Server:      server.Options{Clients: clients},
+		Connections: serve.Connections{DrainTimeout: time.Minute},
+		Live: serve.Live{Processes: func() serve.ProcessLoad {
+			return serve.ProcessLoad{
+				Running:    all.Running(),
+				Max:        all.Max,
+				PerSession: all.PerSession(),
+			}
+		}},
+	}, time.Second)
 	stop := r.stop
 	r.stop = func() {
 		stop()

@@ -39,7 +39,22 @@ type ReplicaLoad struct {
 	Tasks    int   `json:"tasks"`
 	InFlight int   `json:"inFlight"`
 	Memory   int64 `json:"memory,omitempty"` // resident bytes
+	// Processes are what it runs for clients, or nil if it has no servers with a process for each, or
+	// is of a release that does not report them.
+	Processes *ProcessLoad `json:"processes,omitempty"`
 }
+
+// ProcessLoad is the number of processes that a program runs for its clients, see
+// [Live.Processes].
+type ProcessLoad struct {
+	Running int `json:"running"`
+	Max     int `json:"max,omitempty"` // 0 means no limit
+	// PerSession means that sessions have processes of their own.
+	PerSession bool `json:"perSession,omitempty"`
+}
+
+// full reports whether no other process may run.
+func (l *ProcessLoad) full() bool { return l.Max > 0 && l.Running >= l.Max }
 
 // The values of [ReplicaState.Differs].
 const (
@@ -71,6 +86,7 @@ func (p *hop) load() ReplicaLoad {
 		load.InFlight += st.InFlight
 	}
 	_, load.Memory = usage()
+	load.Processes = p.handler.placing.processes()
 	return load
 }
 

@@ -31,7 +31,8 @@ another folder. A process that does not answer within two seconds is reported.
 
 With --cluster, list all replicas of the clusters of these processes, with
 address, version, digest of definitions, sessions, streams, tasks, requests in
-flight and memory. Replicas that differ or do not answer are marked.`,
+flight, processes for clients with their limit, and memory. Replicas that differ
+or do not answer are marked.`,
 		Example: `  slipway ps
   slipway ps --cluster
   slipway ps --json`,

@@ -52,15 +52,15 @@ func printClusters(w io.Writer, all []clusterJSON) error {
 // printCluster prints the replicas as one of them sees them.
 func printCluster(w io.Writer, c *clusterJSON, now time.Time) error {
 	rows := [][]string{{"REPLICA", "ADDRESS", "UP", "VERSION", "DEFINITIONS", "SESSIONS", "STREAMS", "TASKS", "IN FLIGHT",
-		"MEMORY"}}
+		"PROCESSES", "MEMORY"}}
 	for i := range c.Replicas {
 		r := &c.Replicas[i]
 		row := []string{r.ID, r.Addr, age(now.Sub(r.Started)), dashed(r.Version), dashed(r.Definitions)}
 		if r.Error != "" {
-			row = append(row, "-", "-", "-", "-", "-")
+			row = append(row, "-", "-", "-", "-", "-", "-")
 		} else {
 			row = append(row, strconv.Itoa(r.Sessions), strconv.Itoa(r.Streams), strconv.Itoa(r.Tasks),
-				strconv.Itoa(r.InFlight), fmt.Sprintf("%.1f MB", float64(r.Memory)/1e6))
+				strconv.Itoa(r.InFlight), processesOf(r.Processes), fmt.Sprintf("%.1f MB", float64(r.Memory)/1e6))
 		}
 		rows = append(rows, row)
 	}
@@ -81,4 +81,15 @@ func printCluster(w io.Writer, c *clusterJSON, now time.Time) error {
 		}
 	}
 	return out.flush()
+}
+
+// processesOf returns the processes that a replica runs for clients, of those it may run.
+func processesOf(l *serve.ProcessLoad) string {
+	switch {
+	case l == nil:
+		return "-"
+	case l.Max == 0:
+		return strconv.Itoa(l.Running)
+	}
+	return fmt.Sprintf("%d of %d", l.Running, l.Max)
 }

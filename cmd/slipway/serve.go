@@ -50,6 +50,7 @@ type serveFlags struct {
 	cluster    clusterFlags
 	roster     client.Roster
 	clients    mcpserver.Clients
+	processes  client.Processes
 }
 
 // Values of --log-format.
@@ -215,6 +216,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
+	f.processes.Max = f.servers.processes
+	o.Live.Source.Processes = &f.processes
 	if o.PageCache, err = pageCache(); err != nil {
 		return err
 	}
@@ -365,6 +368,13 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger) error {
 	f.Logger, f.Upstreams, f.Announce = log, upstreams(&f.roster), announcement("serve")
 	f.Server.Clients = &f.clients
+	f.Processes = func() serve.ProcessLoad {
+		return serve.ProcessLoad{
+			Running:    f.processes.Running(),
+			Max:        f.processes.Max,
+			PerSession: f.processes.PerSession(),
+		}
+	}
 	if err := f.complete(log); err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type serverFlags struct {
 	strict  bool
 	settle  time.Duration
 	settles bool // --settle is set explicitly
+
+	processes int
 }
 
 // defaultSettle is the value of --settle.
@@ -47,6 +49,13 @@ func (f *serverFlags) settings() []setting {
 			flag:  "strict",
 			field: &f.strict,
 			usage: "reject a definitions file with an invalid server, instead of skipping the server",
+		},
+		{
+			key:     "definitions.maxProcesses",
+			flag:    "max-processes",
+			field:   &f.processes,
+			usage:   "maximum `number` of processes for clients on this machine, of all servers with isolate; 0 means no limit",
+			restart: true,
 		},
 	}...)
 }

@@ -1,0 +1,89 @@
+package client_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// holding is a server with a tool that waits.
+type holding struct {
+	mcp.Unimplemented
+
+	started, release chan struct{}
+}
+
+func (*holding) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server: mcp.Implementation{Name: "holding", Version: "1"},
+		Tools:  []mcp.Tool{{Name: "hold", InputSchema: []byte(`{"type":"object"}`)}},
+	}, nil
+}
+
+func (h *holding) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	h.started <- struct{}{}
+	select {
+	case <-h.release:
+	case <-ctx.Done():
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("held")}}, nil
+}
+
+// TestProcessesTogether guards the limit of the processes of several servers: with none idle, a request
+// that needs another one is refused with the limit, and what has stopped does not count.
+func TestProcessesTogether(t *testing.T) {
+	all := &client.Processes{Max: 2}
+	held := &holding{started: make(chan struct{}, 3), release: make(chan struct{})}
+	var servers []*client.Isolated
+	for range 2 {
+		src := open(t, memory(t, held), &client.Options{Lazy: true, Processes: all})
+		i := client.Isolate(src, &client.IsolateOptions{By: client.ByPrincipal})
+		t.Cleanup(func() { _ = i.Close() })
+		servers = append(servers, i)
+	}
+	if all.PerSession() {
+		t.Error("a server by principal counts as one by session")
+	}
+	call := func(i *client.Isolated, name string) (answer string) {
+		ctx := mcp.WithPrincipal(t.Context(), &mcp.Principal{Name: name})
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{}}}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		mcpserver.New(i, nil).HTTPHandler(nil).ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	ended := make(chan string, 2)
+	for n, i := range servers {
+		go func() { ended <- call(i, []string{"ada", "bob"}[n]) }()
+		<-held.started
+	}
+	if n := all.Running(); n != 2 {
+		t.Errorf("%d processes run, want 2", n)
+	}
+	if got := call(servers[0], "eve"); !strings.Contains(got, "2 processes for clients") {
+		t.Errorf("beyond the limit: %s", got)
+	}
+	close(held.release)
+	for range servers {
+		if got := <-ended; !strings.Contains(got, "held") {
+			t.Error(got)
+		}
+	}
+	if got := call(servers[0], "eve"); !strings.Contains(got, "held") { // in place of the idle one
+		t.Error(got)
+	}
+	for _, i := range servers {
+		_ = i.Close()
+	}
+	if n := all.Running(); n != 0 {
+		t.Errorf("%d processes run after the end, want 0", n)
+	}
+}

@@ -1,0 +1,104 @@
+package serve_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/cluster"
+)
+
+// TestPlacement guards sessions with a process each: they start where the fewest run, whichever replica the
+// client reaches, and are refused with the limit and when to try again once none may start anywhere.
+func TestPlacement(t *testing.T) {
+	e := cluster.NewMemory()
+	p := newPrograms()
+	var limits []*client.Processes
+	var all []*replica
+	for range 3 {
+		limits = append(limits, &client.Processes{Max: 4})
+		all = append(all, serveSomeProcesses(t, e, p, client.FailoverRestart, limits[len(limits)-1]))
+	}
+	entry := all[0]
+	<-time.After(2200 * time.Millisecond) // each knows the load of the others, after two rounds at most
+	begin := func(n int) (status int, header map[string]string) {
+		status, session, _ := entry.post(t, nil, initialize)
+		header = map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
+		if status != http.StatusOK {
+			return status, nil
+		}
+		if status, _, answer := entry.post(t, header, callOf(n, "count")); status != http.StatusOK ||
+			!strings.Contains(answer, "call 1 ") {
+			t.Fatalf("session %d: %d %s", n, status, answer)
+		}
+		return status, header
+	}
+	var sessions []map[string]string
+	for n := range 12 {
+		status, header := begin(n)
+		if status != http.StatusOK {
+			t.Fatalf("session %d: %d", n, status)
+		}
+		sessions = append(sessions, header)
+		lowest, highest := 12, 0
+		for _, l := range limits {
+			lowest, highest = min(lowest, l.Running()), max(highest, l.Running())
+		}
+		if highest-lowest > 1 {
+			t.Errorf("after session %d, replicas run between %d and %d processes", n, lowest, highest)
+		}
+	}
+	if now, _ := p.running(); now != 12 || limits[0].Running() != 4 {
+		t.Errorf("%d processes, %d of them at the replica that clients reach; want 12, 4", now, limits[0].Running())
+	}
+	placed := entry.metric(t, `slipway_cluster_sessions_placed_total{at="other"}`)
+	if placed != 8 {
+		t.Errorf("%v sessions were placed at other replicas, want 8", placed)
+	}
+	resp, err := http.Post(entry.url, "application/json", strings.NewReader(initialize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" ||
+		!strings.Contains(string(answer), "4 run already at each of 3 replicas, the limit of --max-processes") {
+		t.Errorf("a session too many: %d %s", resp.StatusCode, answer)
+	}
+	if n := entry.metric(t, "slipway_sessions_refused_total"); n != 1 {
+		t.Errorf("%v sessions were refused, want 1", n)
+	}
+	entry.delete(t, sessions[5])
+	waitFor(t, "room for a session", func() bool {
+		status, _ := begin(12)
+		return status == http.StatusOK
+	})
+	if now, _ := p.running(); now > 12 {
+		t.Errorf("%d processes, want at most 12", now)
+	}
+}
+
+// TestPlacementAvoidsLeaving guards that no session starts at a replica that is about to stop, although it has the
+// fewest processes.
+func TestPlacementAvoidsLeaving(t *testing.T) {
+	e := cluster.NewMemory()
+	p := newPrograms()
+	a := serveProcesses(t, e, p, client.FailoverRestart)
+	b := serveProcesses(t, e, p, client.FailoverRestart)
+	<-time.After(1200 * time.Millisecond)
+	for range 3 {
+		startSession(t, a, e)
+	}
+	before := b.metric(t, "mcp_server_sessions ")
+	if before == 0 {
+		t.Error("no session started at the other replica")
+	}
+	b.stop()
+	startSession(t, a, e)
+	if n := a.metric(t, `slipway_cluster_sessions_placed_total{at="other"}`); n != before {
+		t.Errorf("%v sessions were placed at the other replica, want %v", n, before)
+	}
+}
