@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -51,7 +52,9 @@ func TestProcessesTogether(t *testing.T) {
 		t.Error("a server by principal counts as one by session")
 	}
 	call := func(i *client.Isolated, name string) (answer string) {
-		ctx := mcp.WithPrincipal(t.Context(), &mcp.Principal{Name: name})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		ctx = mcp.WithPrincipal(ctx, &mcp.Principal{Name: name})
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{}}}`))

@@ -98,6 +98,9 @@ func TestPlacementAvoidsLeaving(t *testing.T) {
 	}
 	b.stop()
 	startSession(t, a, e)
+	if n := a.metric(t, `slipway_cluster_hops_total{outcome="refused"}`); n != 0 {
+		t.Errorf("%v requests were sent to the replica that has left", n)
+	}
 	if n := a.metric(t, `slipway_cluster_sessions_placed_total{at="other"}`); n != before {
 		t.Errorf("%v sessions were placed at the other replica, want %v", n, before)
 	}
