@@ -404,7 +404,6 @@ func TestRetainedBytes(t *testing.T) {
 
 // A call whose client disconnected while it was asked a question counts, too.
 func TestRetainedQuestions(t *testing.T) {
-	t.Parallel()
 	e := newEstate(t, false, server.Options{Budget: server.Budget{Bytes: 32 << 20}})
 	alice := e.clients[0]
 	session := alice.initialize(t, plainInfo)
@@ -700,7 +699,6 @@ func TestSessionEndsUnderCall(t *testing.T) {
 
 // Unreadable bodies are refused with the status for the reason.
 func TestUnreadableBodies(t *testing.T) {
-	t.Parallel()
 	site := httptest.NewUnstartedServer(serve.NewHandler(newSource(), nil))
 	site.Config.ReadTimeout = 50 * time.Millisecond
 	site.Start()
