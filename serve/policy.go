@@ -33,8 +33,9 @@ type Policy struct {
 
 // PolicyOptions configure a [Policy]. The zero value and nil mean the defaults.
 type PolicyOptions struct {
-	// Hints and Servers are as in [policy.EngineOptions].
+	// Hints, Lock and Servers are as in [policy.EngineOptions].
 	Hints   func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
+	Lock    func() any
 	Servers []string
 	// Endpoint is the name of the endpoint that is served, for rules about it.
 	Endpoint string
@@ -80,6 +81,7 @@ func NewPolicy(set *policy.Set, opts *PolicyOptions) *Policy {
 		p.approvals = newApprovals()
 	}
 	p.opts.Hints = o.Hints
+	p.opts.Lock = o.Lock
 	p.opts.Servers = o.Servers
 	p.engine = policy.NewEngine(set, &p.opts)
 	if o.Hints == nil {

@@ -38,7 +38,8 @@ type accessFlags struct {
 	endpoints, endpointScopes, endpointPolicies []string
 	// hints are the hints in the lock file; nil without a lock.
 	hints             func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
-	tokens, tokenPath string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
+	locked            func() any // the lock that hints reads
+	tokens, tokenPath string     // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
 
 // introspectionFlags are the flags for issuers of opaque tokens.
@@ -140,6 +141,7 @@ func (f *accessFlags) openPolicy(path, endpoint string, log *slog.Logger) (*serv
 	}
 	o := &serve.PolicyOptions{
 		Hints:     f.hints,
+		Lock:      f.locked,
 		Servers:   f.auth.SourceNames,
 		Endpoint:  endpoint,
 		Approvals: f.approvals,

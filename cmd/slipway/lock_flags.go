@@ -155,6 +155,14 @@ func (g *guarding) hints() func(server, tool string) (hints mcp.ToolAnnotations,
 	}
 }
 
+// inForce returns a function that returns the lock which hints reads.
+func (g *guarding) inForce() func() any {
+	if g == nil {
+		return nil
+	}
+	return func() any { return g.File() }
+}
+
 // notLocked returns the error of --lock required for sources without a lock.
 func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")

@@ -240,7 +240,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer lock.following()()
-	f.hints = lock.hints()
+	f.hints, f.locked = lock.hints(), lock.inForce()
 	f.servers.settles = cmd.Flags().Changed("settle")
 	if err := f.servers.apply(o, log, f.Server.RequestTimeout); err != nil {
 		return err

@@ -103,7 +103,8 @@ func (f *serveFlags) reloaded(cmd *cobra.Command, file *settings.File) (
 	}
 	next.auth.SourceNames, next.SourceNames = f.auth.SourceNames, f.SourceNames
 	next.Addr = f.Addr // the address in use
-	next.policyFile, next.approvalsFile, next.hints = f.policyFile, f.approvalsFile, f.hints
+	next.policyFile, next.approvalsFile = f.policyFile, f.approvalsFile
+	next.hints, next.locked = f.hints, f.locked
 	next.approvals = f.approvals
 	next.signIn, next.Broker = f.signIn, f.Broker
 	next.endpoints, next.endpointScopes, next.endpointPolicies = f.endpoints, f.endpointScopes, f.endpointPolicies

@@ -21,6 +21,9 @@ type EngineOptions struct {
 	// Hints returns the hints of a tool in the lock file, by the name of its server and its
 	// original name. Nil means that no tool is locked.
 	Hints func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
+	// Lock returns the lock that Hints reads, as a comparable value. When another one is in force,
+	// also for the same catalog, hints are read again. Nil means that it never changes.
+	Lock func() any
 	// Servers are the names of the whole catalog, in addition to those of its sources.
 	Servers []string
 	// ToolScopes returns the patterns of [Set.WithToolScopes] that a tool is in; it must always
@@ -181,6 +184,7 @@ func (s *state) sees(who *subject, what *object, now *Situation) Decision {
 type view struct {
 	catalog *mcp.Catalog
 	of      *state
+	lock    any // see EngineOptions.Lock
 	memos   memos
 
 	mu    sync.RWMutex
@@ -216,32 +220,37 @@ var listMethods = [listCount]string{"tools/list", "resources/list", "resources/t
 
 // view returns the prepared form of a catalog.
 func (s *state) view(cat *mcp.Catalog) *view {
-	if v := s.recent.Load(); v != nil && v.catalog == cat {
+	var lock any
+	if current := s.engine.opts.Lock; current != nil {
+		lock = current()
+	}
+	if v := s.recent.Load(); v != nil && v.catalog == cat && v.lock == lock {
 		return v
 	}
 	s.mu.RLock()
 	v := s.views[cat]
-	if v != nil {
+	found := v != nil && v.lock == lock
+	if found {
 		s.recent.Store(v)
 	}
 	s.mu.RUnlock()
-	if v != nil {
+	if found {
 		return v
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v = s.views[cat]; v != nil {
+	if v = s.views[cat]; v != nil && v.lock == lock {
 		return v
 	}
+	if v != nil {
+		s.dropLocked(slices.Index(s.order, cat))
+	}
 	if len(s.order) >= maxViews {
-		oldest := s.views[s.order[0]]
-		s.shown -= oldest.bytes()
-		s.recent.CompareAndSwap(oldest, nil)
-		delete(s.views, s.order[0])
-		s.order = slices.Delete(s.order, 0, 1)
+		s.dropLocked(0)
 	}
 	v = &view{
 		catalog: cat,
+		lock:    lock,
 		of:      s,
 		tools:   make(map[string]*object),
 		shown:   make(map[string]*mcp.Catalog),
@@ -256,6 +265,15 @@ func (s *state) view(cat *mcp.Catalog) *view {
 	s.views[cat] = v
 	s.order = append(s.order, cat)
 	return v
+}
+
+// dropLocked drops a view, with what is remembered of its catalog.
+func (s *state) dropLocked(i int) {
+	v := s.views[s.order[i]]
+	s.shown -= v.bytes()
+	s.recent.CompareAndSwap(v, nil)
+	delete(s.views, s.order[i])
+	s.order = slices.Delete(s.order, i, i+1)
 }
 
 // serverObjects prepares servers.

@@ -303,6 +303,33 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestMemoOfAnotherLock: a lock that is read again applies to a catalog that stays the same.
+func TestMemoOfAnotherLock(t *testing.T) {
+	set, err := Parse("x", []byte(`permit (principal, action, resource is Tool) when { resource.readOnly };`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmless := true
+	e := NewEngine(set, &EngineOptions{
+		Hints: func(_, _ string) (mcp.ToolAnnotations, bool) {
+			return mcp.ToolAnnotations{ReadOnlyHint: harmless}, true
+		},
+		Lock: func() any { return harmless },
+	})
+	cat := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t"}}}
+	who := &mcp.Principal{Name: "ann"}
+	for _, harmless = range []bool{true, true, false, false, true} {
+		d := e.Tool(who, cat, "t", &Situation{})
+		if allowed := d.Effect == Allow; allowed != harmless {
+			t.Errorf("the tool is harmless by the lock: %v, decision %s", harmless, &d)
+		}
+		listed := len(e.Visible(who, cat, "tools/list", &Situation{}).Tools) == 1
+		if listed != harmless {
+			t.Errorf("the tool is harmless by the lock: %v, listed: %v", harmless, listed)
+		}
+	}
+}
+
 // TestMemoRace replaces the policy while callers decide: after Replace has returned, no decision
 // is by the rules before.
 func TestMemoRace(t *testing.T) {
