@@ -249,8 +249,32 @@ func (at *sessionsAt) Forget(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
+	if s.revision == 0 {
+		// The engine may carry out the first write later, although it has not answered. What is written
+		// now comes after it, or fails.
+		if err := at.confirm(ctx, s); err != nil {
+			return err
+		}
+	}
 	err := at.all.replica.DeleteClaim(ctx, s.key)
 	s.over = err == nil
+	return err
+}
+
+// confirm writes the record of a session of which no write is known to have succeeded. s is locked.
+func (at *sessionsAt) confirm(ctx context.Context, s *ownedSession) error {
+	term := at.all.replica.Term()
+	if term == 0 {
+		return errNoLease
+	}
+	record, ok := at.server.SessionRecord(s.id)
+	if !ok {
+		return nil
+	}
+	revision, err := at.all.replica.WriteClaim(ctx, s.key, record, 0, term, at.ttl())
+	if err == nil {
+		s.revision = revision
+	}
 	return err
 }
 
