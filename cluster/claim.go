@@ -73,7 +73,8 @@ func (r *Replica) AwaitTerm(ctx context.Context) uint64 {
 // renewedLocked records that the engine has renewed the lease by a request that began then. r.mu is
 // held.
 func (r *Replica) renewedLocked(began Instant) {
-	if !r.leasedLocked() {
+	if !r.leasedLocked() || r.alone {
+		r.alone = false
 		r.term++
 		close(r.termBegun)
 		r.termBegun = make(chan struct{})
@@ -115,11 +116,13 @@ func (r *Replica) Grant() bool {
 	return true
 }
 
-// Extend extends the lease, because all other replicas have granted it after that time.
+// Extend extends the lease, because all other replicas have granted it after that time. Without
+// another one, what this replica has claimed is written again once it sees one, or the engine is back.
 func (r *Replica) Extend(asked Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.leasedLocked() {
+		r.alone = r.alone || len(r.peers) == 0
 		r.extendLocked(asked.add(r.opts.Lease / 2))
 	}
 }

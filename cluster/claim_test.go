@@ -3,9 +3,11 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
@@ -211,3 +213,55 @@ func TestLeaseAfterLostAnswer(t *testing.T) {
 		t.Errorf("the term ended %v after the last renewal, want within the lease of 1s", held)
 	}
 }
+
+// TestLeaseExtendedAlone guards the only replica of a cluster: cut off from the engine, it extends its
+// lease, but begins another term once it is back, because one that has joined may have adopted its claims.
+func TestLeaseExtendedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &failing{Engine: cluster.NewMemory()}
+		only, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer only.Leave(context.Background())
+		term := only.Term()
+		e.down.Store(true)
+		for range 20 {
+			time.Sleep(only.Lease() / 16)
+			if only.Expiring() {
+				only.Extend(only.Now())
+			}
+		}
+		if only.Term() != term {
+			t.Fatalf("term %d, want %d: the lease was extended", only.Term(), term)
+		}
+		e.down.Store(false)
+		time.Sleep(only.Lease() / 2)
+		if only.Term() == term || only.Term() == 0 {
+			t.Errorf("term %d after the engine is back, want another one than %d", only.Term(), term)
+		}
+	})
+}
+
+// unconnected returns a system with a listener to which nothing connects, for a bubble of synctest.
+func unconnected() cluster.System {
+	return cluster.System{
+		Listen: func(context.Context, string) (net.Listener, error) {
+			return &silentListener{closed: make(chan struct{})}, nil
+		},
+	}
+}
+
+type silentListener struct{ closed chan struct{} }
+
+func (l *silentListener) Accept() (net.Conn, error) {
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *silentListener) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l *silentListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

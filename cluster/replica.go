@@ -112,6 +112,9 @@ type Replica struct {
 	// until is the end of the lease in the current term, by the clocks of this process.
 	until Instant
 	term  uint64
+	// alone is set while this replica has extended its lease without knowing another one: one that has
+	// joined meanwhile may have adopted its claims.
+	alone bool
 	// termBegun is closed when the next term begins.
 	termBegun chan struct{}
 	// unsettled is until when this replica adopts nothing, because it has just joined, or
@@ -530,6 +533,9 @@ func (r *Replica) refresh(ctx context.Context) error {
 			delete(r.peers, id)
 			r.opts.Logger.Info("replica left", "replica", id)
 		}
+	}
+	if r.alone && len(alive) > 0 {
+		r.until = Instant{} // until the engine begins another term
 	}
 	r.members = alive
 	for id, m := range alive {

@@ -123,6 +123,7 @@ func (m *machine) start() error {
 		replica: replica,
 		app: &app{
 			host:    h,
+			replica: replica,
 			journal: w.journal,
 		},
 		ended: make(chan struct{}),

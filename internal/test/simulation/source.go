@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -25,6 +26,7 @@ type app struct {
 	mcp.Unimplemented
 
 	host    *host
+	replica *cluster.Replica
 	journal *journal
 
 	mu       sync.Mutex
@@ -48,6 +50,9 @@ type answer struct {
 	ID    string `json:"id"`
 	By    string `json:"by"`    // the machine
 	Level string `json:"level"` // the log level of the session
+	// Alone means that the replica knows no other one. Cut off from the engine, it continues to serve,
+	// although another one may have joined.
+	Alone bool `json:"alone"`
 }
 
 // Catalog implements [mcp.Source].
@@ -102,6 +107,8 @@ func (a *app) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	result := answer{
 		ID: args.ID,
 		By: a.host.name,
+
+		Alone: len(a.replica.Peers()) == 0,
 	}
 	if s := mcp.RequestFrom(ctx).Session(); s != nil {
 		result.Level = s.LogLevel().String()
