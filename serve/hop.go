@@ -207,8 +207,11 @@ const departTimeout = 5 * time.Second
 
 // depart makes the other replicas continue the sessions of this one at once.
 func (p *hop) depart(ctx context.Context) {
+	departed := p.sessions.beginDeparture(ctx)
 	p.sessions.flush(ctx)
-	if err := p.replica.Depart(ctx); err != nil {
+	err := p.replica.Depart(ctx)
+	departed()
+	if err != nil {
 		p.log.Warn("sessions not handed over at once; other replicas continue them after the lease", "error", err)
 		return
 	}

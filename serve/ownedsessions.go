@@ -46,6 +46,11 @@ type ownedSessions struct {
 	adopting map[string]chan struct{}
 	reads    chan struct{} // the records being read, see read
 
+	// active counts the messages of all sessions that are served. Once departure is not nil, no more are
+	// begun; idle is closed when those have ended, and departure when others may continue the sessions.
+	active          int
+	departure, idle chan struct{}
+
 	// usable is set once the engine has stored or found out about a record. Until then, sessions end
 	// with their replica.
 	usable atomic.Bool
@@ -620,10 +625,11 @@ func (a *ownedSessions) verifyProcesses(ctx context.Context) {
 func (a *ownedSessions) enter(s *ownedSession) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.owned[s.id] != s || s.leaving != nil {
+	if a.owned[s.id] != s || s.leaving != nil || a.departure != nil {
 		return false
 	}
 	s.active++
+	a.active++
 	return true
 }
 
@@ -631,6 +637,27 @@ func (a *ownedSessions) leave(s *ownedSession) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s.active--
+	a.active--
+	if a.active == 0 && a.departure != nil {
+		close(a.idle)
+	}
+}
+
+// beginDeparture makes enter refuse messages, and waits until none is served: this replica is about to
+// declare that it owns nothing, and answers of what it served then would be refused. done ends it.
+func (a *ownedSessions) beginDeparture(ctx context.Context) (done func()) {
+	a.mu.Lock()
+	departure, idle := make(chan struct{}), make(chan struct{})
+	a.departure, a.idle = departure, idle
+	if a.active == 0 {
+		close(idle)
+	}
+	a.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	return func() { close(departure) }
 }
 
 // exitTimeout is how long a release waits for the process of a session to exit.
@@ -697,10 +724,13 @@ func (a *ownedSessions) startLeaving(s *ownedSession, successor string) (left ch
 	return s.leaving
 }
 
-// awaitLeft waits until a session that is being released has left.
+// awaitLeft waits until a session that is being released has left, or this replica has departed.
 func (a *ownedSessions) awaitLeft(ctx context.Context, s *ownedSession) {
 	a.mu.Lock()
 	left := s.leaving
+	if left == nil {
+		left = a.departure
+	}
 	a.mu.Unlock()
 	if left == nil {
 		return

@@ -204,6 +204,34 @@ func TestRequestDuringRelease(t *testing.T) {
 	<-waited
 }
 
+// TestDeparture guards a message that arrives just before a replica declares that it owns nothing: it is
+// either answered before, or served by another replica. Its answer was refused: 502, "it may have run".
+func TestDeparture(t *testing.T) {
+	a := newOwner(t, cluster.NewMemory())
+	s := a.start(t)
+	if !a.all.enter(s) {
+		t.Fatal("a message did not enter")
+	}
+	waited := make(chan func())
+	go func() { waited <- a.all.beginDeparture(t.Context()) }()
+	for a.all.enter(s) { // until the departure has begun
+		a.all.leave(s)
+		runtime.Gosched()
+	}
+	select {
+	case <-waited:
+		t.Fatal("the replica departs during a message")
+	default:
+	}
+	a.all.leave(s)
+	departed := <-waited
+	if a.all.enter(s) {
+		t.Error("a message entered during the departure")
+	}
+	departed()
+	a.all.awaitLeft(t.Context(), s)
+}
+
 // TestReleaseUnderLoad hands sessions over while their clients change them: a change that was
 // acknowledged is in the record.
 func TestReleaseUnderLoad(t *testing.T) {
