@@ -43,9 +43,8 @@ func (n *engineNode) kill() {
 // engineNodes are an engine of several servers, which replicas reach through links.
 type engineNodes struct {
 	nodes  []*engineNode
-	format string    // of the URL of a server, from its address
-	links  [][]*link // by replica and node
-	routes []*link   // to each node from the others; nil without partitions between nodes
+	format string  // of the URL of a server, from its address
+	routes []*link // to each node from the others; nil without partitions between nodes
 }
 
 // url returns the URLs for the next replica, and links of its own.
