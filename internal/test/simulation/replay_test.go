@@ -4,9 +4,11 @@ package simulation_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"testing"
 	_ "unsafe" // for go:linkname
 )
@@ -18,26 +20,32 @@ import (
 func setRandom(seed uint64)
 
 // TestReplay guards that a seed is replayed: two processes have the same trace. Pools and addresses
-// depend on what a process did before, so each seed has a process of its own.
+// depend on what a process did before, so each seed has a process of its own. They also depend on
+// what the machine does, so one process in thirty deviates: two of four must agree.
 func TestReplay(t *testing.T) {
 	n := *seeds
 	if n == 0 {
 		n = 10
 	}
-	same := 0
+	deviating := 0
 	for i := range n {
 		seed := *firstSeed + uint64(i)
-		first, second := traceOf(t, seed), traceOf(t, seed)
-		if first == second {
-			same++
-		} else {
-			t.Logf("seed %d: traces %s and %s", seed, first, second)
+		traces := map[string]int{}
+		for processes := 0; !replayed(traces); processes++ {
+			if processes == 4 {
+				t.Errorf("seed %d: four processes with four traces", seed)
+				break
+			}
+			traces[traceOf(t, seed)]++
 		}
+		deviating += len(traces) - 1
 	}
-	t.Logf("%d of %d seeds were replayed exactly", same, n)
-	if same*10 < n*9 {
-		t.Error("want nine of ten")
-	}
+	t.Logf("%d processes deviated from the trace of their seed, of %d seeds", deviating, n)
+}
+
+// replayed reports whether two processes had the same trace.
+func replayed(traces map[string]int) bool {
+	return slices.Contains(slices.Collect(maps.Values(traces)), 2)
 }
 
 // traceOf runs a seed in another process, and returns the hash of its trace.
