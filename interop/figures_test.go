@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && figures
 
 package interop_test
 
@@ -19,9 +19,6 @@ import (
 // TestClusterFigures measures what docs/cluster-tests.md says of a cluster, in real processes. CPU is
 // that of the replicas alone, so that the load of the machine matters little.
 func TestClusterFigures(t *testing.T) {
-	if os.Getenv("SLIPWAY_CLUSTER_FIGURES") == "" {
-		t.Skip("run scripts/cluster-figures")
-	}
 	t.Run("hop", measureHop)
 	t.Run("failover", func(t *testing.T) {
 		p99, longest := measureFailover(t, startNATS(t))
