@@ -333,11 +333,15 @@ const argumentPrefix = "arguments."
 // addArguments adds the arguments that rules use to the context, one attribute each: Cedar
 // hashes and copies every record that it is given, which for a record of its own would cost a
 // fifth of a decision. What Cedar cannot represent becomes a string, so that a rule about it errs,
-// and a forbid denies; null counts as absent.
+// and a forbid denies; null counts as absent. A repeated argument is an error, because programs differ in
+// which of them they read.
 func addArguments(context cedar.RecordMap, wanted []*argument, raw json.RawMessage) error {
 	c := converter{left: maxArgumentItems}
 	for _, want := range wanted {
-		value := jsonscan.Member(raw, want.name)
+		value, once := jsonscan.MemberOnce(raw, want.name)
+		if !once {
+			return fmt.Errorf("argument %s is repeated", want.name)
+		}
 		if value == nil {
 			continue
 		}
@@ -455,7 +459,10 @@ func (c *converter) object(raw []byte, want *argument, depth int) (types.Value, 
 		return cedar.NewRecord(members), nil // rules read no member of it
 	}
 	for name, of := range want.members {
-		value := jsonscan.Member(raw, name)
+		value, once := jsonscan.MemberOnce(raw, name)
+		if !once {
+			return nil, fmt.Errorf("%s is repeated", name)
+		}
 		if value == nil {
 			continue
 		}

@@ -219,6 +219,40 @@ when { context.arguments has path && context.arguments.path == "/etc" };`)
 	}
 }
 
+// TestRepeatedArgument: a call that repeats an argument which a rule reads is denied, whichever value the
+// server reads.
+func TestRepeatedArgument(t *testing.T) {
+	set := parse(t, `permit (principal, action, resource);
+@id("path") forbid (principal, action, resource == Tool::"a/path")
+when { context.arguments has path && context.arguments.path like "/etc/*" };
+@id("deep") forbid (principal, action, resource == Tool::"a/deep")
+when { context.arguments has file.path && context.arguments.file.path == "/etc" };`)
+	for _, tt := range []struct {
+		tool, arguments string
+		want            policy.Effect
+	}{
+		{"a/path", `{"path":"/etc/passwd","path":"/home"}`, policy.Deny},
+		{"a/path", `{"path":"/etc/passwd","p\u0061th":"/home"}`, policy.Deny},
+		{"a/path", `{"path":"/etc/passwd","path":null}`, policy.Deny},
+		{"a/path", `{"path":"/home","other":1,"other":2}`, policy.Allow},
+		{"a/deep", `{"file":{"path":"/etc","path":"/home"}}`, policy.Deny},
+		{"a/deep", `{"file":{"path":"/home"}}`, policy.Allow},
+	} {
+		item, err := policy.ParseItem(policy.ToolKind, tt.tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := set.Decide(&policy.Request{
+			Action:    policy.Call,
+			Item:      item,
+			Situation: policy.Situation{Arguments: json.RawMessage(tt.arguments)},
+		})
+		if d.Effect != tt.want || tt.want == policy.Deny && len(d.Errors) == 0 {
+			t.Errorf("%s with %s: %s (errors %v), want %s", tt.tool, tt.arguments, &d, d.Errors, tt.want)
+		}
+	}
+}
+
 // TestMisnamed suggests names of rules for those of a request.
 func TestMisnamed(t *testing.T) {
 	set := parse(t, `permit (principal in Group::"staff", action, resource in Server::"github");

@@ -238,9 +238,10 @@ func (c *candidates) quick(arguments json.RawMessage) (v verdict, ok bool) {
 	v = c.fixed.clip()
 	given := given{arguments: arguments}
 	for _, a := range c.reads.arguments {
-		given.name, given.value, given.known = a.name, jsonscan.Member(arguments, a.name), true
+		value, once := jsonscan.MemberOnce(arguments, a.name)
+		given.name, given.value, given.known = a.name, value, true
 		// An argument that cannot be converted fails all rules, also those that do not get to it.
-		if !isSimple(given.value) {
+		if !once || !isSimple(value) {
 			return v, false
 		}
 	}

@@ -49,7 +49,8 @@ func TestQuick(t *testing.T) {
 				fmt.Sprintf(`{"b":"x","%s":%s,"z":1}`, name, text))
 		}
 	}
-	arguments = append(arguments, ``, `{}`, `[]`)
+	arguments = append(arguments, ``, `{}`, `[]`, `{"a":"main","a":"x"}`, `{"n":7,"b":"y","n":101,"b":"x"}`,
+		`{"o":{"p":1,"p":2}}`, `{"z":1,"z":2,"a":"main"}`)
 	sure := 0
 	for _, condition := range conditions {
 		for _, form := range []string{"forbid when", "permit when", "forbid unless", "ask when"} {

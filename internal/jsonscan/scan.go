@@ -415,21 +415,30 @@ func hex(c byte) int {
 // is nil if the member does not exist or raw is not an object. If the member is repeated,
 // the last one wins.
 func Member(raw []byte, name string) (value []byte) {
+	value, _ = MemberOnce(raw, name)
+	return value
+}
+
+// MemberOnce is [Member], and reports whether the member is not repeated: other programs may read the
+// first one.
+func MemberOnce(raw []byte, name string) (value []byte, once bool) {
 	i := Space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
-		return nil
+		return nil, true
 	}
+	once = true
 	_, err := Object(raw, i, 0, func(key []byte, i int) (int, error) {
 		end, err := Value(raw, i)
 		if err == nil && string(key) == name {
+			once = value == nil
 			value = raw[i:end]
 		}
 		return end, err
 	})
 	if err != nil {
-		return nil
+		return nil, true
 	}
-	return value
+	return value, once
 }
 
 // IsObject reports whether raw starts like an object.

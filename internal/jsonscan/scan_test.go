@@ -208,5 +208,8 @@ func TestMember(t *testing.T) {
 		if got := string(jsonscan.Member([]byte(c.text), "b")); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+		if _, once := jsonscan.MemberOnce([]byte(c.text), "b"); once != (c.name != "given twice") {
+			t.Errorf("%s: MemberOnce reports %v", c.name, once)
+		}
 	}
 }
