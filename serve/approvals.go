@@ -48,6 +48,7 @@ type approvalKey struct {
 // Limits of approvals.
 const (
 	maxApprovals      = 10_000
+	maxOwnApprovals   = 1000 // of one principal
 	maxApprovalsFile  = 8 << 20
 	sessionConsent    = time.Hour // how long the consent for a session lasts at most
 	maxShownArguments = 2000      // bytes of the arguments that users see
@@ -110,17 +111,57 @@ func (a *Approvals) add(ctx context.Context, key approvalKey, until time.Time) e
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.known) >= maxApprovals {
-		a.dropEndedLocked()
-	}
-	if len(a.known) >= maxApprovals {
-		return fmt.Errorf("more than %d approvals", maxApprovals)
+	if _, again := a.known[key]; !again {
+		if most := maxApprovalsOf(key.Principal); a.ownLocked(key.Principal) >= most && !a.dropOwnLocked(key.Principal) {
+			return fmt.Errorf("more than %d approvals", most)
+		}
+		if len(a.known) >= maxApprovals {
+			a.dropEndedLocked()
+		}
+		if len(a.known) >= maxApprovals {
+			return fmt.Errorf("more than %d approvals", maxApprovals)
+		}
 	}
 	a.known[key] = until
 	if !until.IsZero() || a.path == "" {
 		return nil
 	}
 	return fsutil.Replace(a.path, 0o600, a.writeLocked)
+}
+
+// maxApprovalsOf returns how many consents of a principal are remembered. All callers without
+// authentication are one principal, which only the limit of all applies to.
+func maxApprovalsOf(principal string) int {
+	if principal == "" {
+		return maxApprovals
+	}
+	return maxOwnApprovals
+}
+
+// ownLocked returns the number of consents of a principal.
+func (a *Approvals) ownLocked(principal string) (n int) {
+	for key := range a.known {
+		if key.Principal == principal {
+			n++
+		}
+	}
+	return n
+}
+
+// dropOwnLocked drops the consent for a session of a principal that ends first, if there is one.
+func (a *Approvals) dropOwnLocked(principal string) bool {
+	var first approvalKey
+	var end time.Time
+	for key, until := range a.known {
+		if key.Principal == principal && !until.IsZero() && (end.IsZero() || until.Before(end)) {
+			first, end = key, until
+		}
+	}
+	if end.IsZero() {
+		return false
+	}
+	delete(a.known, first)
+	return true
 }
 
 // dropEndedLocked makes room: it drops what has ended, otherwise the consents for sessions.

@@ -99,25 +99,47 @@ func RevokeApprovals(ctx context.Context, e cluster.Engine, principal string) (n
 	if err != nil {
 		return 0, err
 	}
-	now := time.Now()
 	for _, r := range all {
-		a, ok := readApproval(r)
-		if !ok || !a.valid(now) || !strings.HasPrefix(r.Key, approvalGroup+"/"+holderName(principal)) {
+		if !strings.HasPrefix(r.Key, approvalGroup+"/"+holderName(principal)) {
 			continue
 		}
-		a.Revoked, a.At, a.Until = true, now, now.Add(rememberRevoked)
-		value, err := json.Marshal(a)
+		revoked, err := revokeApproval(ctx, e, r)
 		if err != nil {
 			return n, err
 		}
-		switch _, err := e.Update(ctx, r.Key, value, r.Revision, rememberRevoked); {
-		case err == nil:
+		if revoked {
 			n++
-		case !errors.Is(err, cluster.ErrConflict): // it has expired, or was given again
-			return n, err
 		}
 	}
 	return n, nil
+}
+
+// revokeApproval ends a consent, also if a replica stores it again meanwhile. revoked is false if it was
+// not valid.
+func revokeApproval(ctx context.Context, e cluster.Engine, r cluster.Record) (revoked bool, err error) {
+	for {
+		now := time.Now()
+		a, ok := readApproval(r)
+		if !ok || !a.valid(now) {
+			return false, nil
+		}
+		a.Revoked, a.Until = true, now.Add(rememberRevoked)
+		if a.At.Before(now) { // otherwise the clock of the replica that asked is ahead
+			a.At = now
+		}
+		value, err := json.Marshal(a)
+		if err != nil {
+			return false, err
+		}
+		if _, err = e.Update(ctx, r.Key, value, r.Revision, rememberRevoked); !errors.Is(err, cluster.ErrConflict) {
+			return err == nil, err
+		}
+		if r, err = e.Get(ctx, r.Key); errors.Is(err, cluster.ErrNotFound) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
 }
 
 func holderName(principal string) string {
@@ -133,6 +155,12 @@ func (k *approvalKey) name() string {
 }
 
 func (a *approvalRecord) valid(now time.Time) bool { return !a.Revoked && !a.ended(now) }
+
+// replaces reports whether a record of the engine stays in force although a replica has another one: it is not
+// older. Equal times are those of one consent, and of its revocation.
+func (a *approvalRecord) replaces(other *approvalRecord) bool {
+	return !a.At.Before(other.At) && !a.ended(time.Now())
+}
 
 // ended reports whether the record has expired.
 func (a *approvalRecord) ended(now time.Time) bool { return !a.Until.IsZero() && !now.Before(a.Until) }
@@ -195,16 +223,18 @@ func (s *sharedApprovals) remember(name string, a *approvalRecord) {
 // known returns a consent from memory.
 func (s *sharedApprovals) known(name string) (a approvalRecord, ok bool) {
 	s.mu.Lock()
-	a, ok = s.unstored[name]
+	unstored, waits := s.unstored[name]
 	s.mu.Unlock()
-	if ok {
-		return a, true
-	}
 	if r, err := s.group.Get(name); err == nil {
 		if a, ok = readApproval(r); ok {
 			s.remember(name, &a)
 		}
-		return a, ok
+		if !waits || ok && a.replaces(&unstored) {
+			return a, ok
+		}
+	}
+	if waits {
+		return unstored, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +260,7 @@ func (s *sharedApprovals) add(ctx context.Context, key approvalKey, until time.T
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeApproval)
 	defer cancel()
-	if err := s.makeRoom(ctx); err != nil {
+	if err := s.makeRoom(ctx, key.Principal); err != nil {
 		return err
 	}
 	err := s.put(ctx, name, &a)
@@ -247,7 +277,8 @@ func (s *sharedApprovals) add(ctx context.Context, key approvalKey, until time.T
 	return nil
 }
 
-// put stores a consent in place of an earlier one, unless it was revoked meanwhile.
+// put stores a consent in place of an earlier one, unless the engine has a later one or it was revoked
+// meanwhile.
 func (s *sharedApprovals) put(ctx context.Context, name string, a *approvalRecord) error {
 	value, err := json.Marshal(a)
 	if err != nil {
@@ -264,7 +295,8 @@ func (s *sharedApprovals) put(ctx context.Context, name string, a *approvalRecor
 		if err != nil && !errors.Is(err, cluster.ErrNotFound) {
 			return err
 		}
-		if was, ok := readApproval(r); err == nil && ok && was.Revoked && was.At.After(a.At) {
+		if was, ok := readApproval(r); err == nil && ok && was.replaces(a) {
+			s.remember(name, &was)
 			return nil
 		}
 		// With revision 0, of a record that does not exist, it is created.
@@ -281,28 +313,54 @@ func (s *sharedApprovals) put(ctx context.Context, name string, a *approvalRecor
 	}
 }
 
-// makeRoom deletes the consent for a session that ends first if there are too many.
-func (s *sharedApprovals) makeRoom(ctx context.Context) error {
+// makeRoom deletes the consent for a session that ends first if there are too many: one of the principal
+// if those are its own. Revoked records go last, as they keep consents from coming back.
+func (s *sharedApprovals) makeRoom(ctx context.Context, principal string) error {
 	records := s.group.Records()
-	if len(records) <= maxApprovals { // with the marker
-		return nil
-	}
-	var first cluster.Record
-	var until time.Time
-	for _, r := range records {
-		a, ok := readApproval(r)
-		if ok && !a.Until.IsZero() && (until.IsZero() || a.Until.Before(until)) {
-			first, until = r, a.Until
+	holder, most := holderName(principal), maxApprovalsOf(principal)
+	now, own := time.Now(), 0
+	for name, r := range records {
+		if !strings.HasPrefix(name, holder) {
+			continue
+		}
+		if a, ok := readApproval(r); ok && a.valid(now) {
+			own++
 		}
 	}
-	if until.IsZero() {
-		return fmt.Errorf("more than %d approvals", maxApprovals)
+	crowded := own >= most
+	if !crowded {
+		if len(records) <= maxApprovals { // with the marker
+			return nil
+		}
+		holder, most = "", maxApprovals
+	}
+	first, ok := firstToEnd(records, holder, false)
+	if !ok && !crowded {
+		first, ok = firstToEnd(records, "", true)
+	}
+	if !ok {
+		return fmt.Errorf("more than %d approvals", most)
 	}
 	err := s.group.Delete(ctx, strings.TrimPrefix(first.Key, approvalGroup+"/"), first.Revision)
 	if errors.Is(err, cluster.ErrConflict) {
 		return s.group.Sync(ctx) // it has expired
 	}
 	return err
+}
+
+// firstToEnd returns the record that expires first, of those of a holder, or of all if it is "".
+func firstToEnd(records map[string]cluster.Record, holder string, revoked bool) (first cluster.Record, ok bool) {
+	var until time.Time
+	for name, r := range records {
+		a, valid := readApproval(r)
+		if !valid || a.Revoked != revoked || a.Until.IsZero() || !strings.HasPrefix(name, holder) {
+			continue
+		}
+		if !ok || a.Until.Before(until) {
+			first, until, ok = r, a.Until, true
+		}
+	}
+	return first, ok
 }
 
 // run maintains the records until ctx ends.
@@ -353,7 +411,9 @@ func (s *sharedApprovals) maintain(ctx context.Context) {
 			return
 		}
 		s.mu.Lock()
-		delete(s.unstored, name)
+		if s.unstored[name] == a { // otherwise the user has consented again
+			delete(s.unstored, name)
+		}
 		s.mu.Unlock()
 	}
 	if lost {
@@ -378,8 +438,11 @@ func (s *sharedApprovals) expire(ctx context.Context) {
 	before := time.Now().Add(-time.Minute) // clocks may differ
 	s.mu.Lock()
 	expired := false
-	for _, a := range s.last {
-		expired = expired || a.ended(before)
+	for name, a := range s.last {
+		if a.ended(before) {
+			delete(s.last, name)
+			expired = true
+		}
 	}
 	s.mu.Unlock()
 	if expired {
