@@ -74,6 +74,8 @@ type introspected struct {
 	p     *mcp.Principal
 	err   error // wraps ErrToken if the issuer does not accept the token
 	until time.Time
+	// accepted means that the issuer accepts the token, or did before it could not be asked.
+	accepted bool
 	// outdated means that the token was revoked after the question, perhaps.
 	outdated bool
 }
@@ -143,7 +145,7 @@ func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principa
 			reason: "too many tokens are being verified",
 		}
 	}
-	accepted := answer != nil && answer.err == nil
+	accepted := answer != nil && answer.accepted
 	answer = &introspected{done: make(chan struct{})}
 	v.makeRoom(now)
 	v.known[sum] = answer
@@ -157,6 +159,7 @@ func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principa
 		defer v.mu.Unlock()
 		answer.p = p
 		answer.err = err
+		answer.accepted = err == nil || accepted && !errors.Is(err, ErrToken)
 		answer.until = now.Add(v.opts.Remember)
 		switch {
 		case err != nil && !errors.Is(err, ErrToken):

@@ -190,7 +190,11 @@ func (s *keySet) refetch(ctx context.Context, sum string) (done bool, err error)
 	if !s.outdated(sum) {
 		return true, nil
 	}
-	if wait, failure := s.untilDue(time.Now()); failure == nil && wait > 0 {
+	wait, failure := s.untilDue(time.Now())
+	if failure != nil { // another replica was answered, so the pause is not that after a failure
+		wait -= 9 * s.opts.Pause
+	}
+	if wait > 0 {
 		pause := time.NewTimer(wait)
 		defer pause.Stop()
 		select {

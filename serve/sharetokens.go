@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/cluster"
 )
 
-// tokenNews is the kind of messages about tokens that replicas no longer accept.
+// tokenNewsKind is the kind of messages about tokens that replicas no longer accept.
 const tokenNewsKind = "tokens"
 
 // tokenNews is what a replica has learned from an issuer. The others ask the issuer themselves: a
@@ -146,6 +146,9 @@ func (s *tokenSharing) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case news := <-s.out:
+			if news.Token != "" { // endpoints of this replica may have accepted it
+				s.receive(&news)
+			}
 			limited, cancel := context.WithTimeout(ctx, publishIn)
 			err := s.replica.Publish(limited, tokenNewsKind, news)
 			cancel()
