@@ -377,11 +377,11 @@ func (l *auditLine) who(ctx context.Context, e *server.Event) {
 			l.text("token_client", p.Client)
 			l.text("tenant", p.Tenant)
 			l.claims(p.Claims)
-			if l.cut {
-				l.key("incomplete")
-				l.b = append(l.b, "true"...)
-			}
 		}
+	}
+	if l.cut && e.Rule != "" {
+		l.key("incomplete")
+		l.b = append(l.b, "true"...)
 	}
 	var client []byte
 	if e.Session != nil {

@@ -549,6 +549,25 @@ func TestPolicyAuditClaims(t *testing.T) {
 	}
 }
 
+// TestPolicyAuditOfLongItem: a line that lacks the end of the item says so without a token, too.
+func TestPolicyAuditOfLongItem(t *testing.T) {
+	var out bytes.Buffer
+	audit, err := serve.NewAudit(&out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := strings.Repeat("s", 600)
+	o := &serve.Options{Policy: policyOf(t, `permit (principal, action, resource);`, nil)}
+	o.Audit = audit
+	exchange(serve.NewHandler(company{servers: []string{server}}, o), "POST", "/mcp", toolCall(server+"_run"))
+	if err := audit.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, `"item":"sss`) || !strings.Contains(text, `"incomplete":true`) {
+		t.Errorf("the log is %s, want an incomplete line", text)
+	}
+}
+
 // oneCaller is a [serve.Verifier] for which every token is one caller's.
 type oneCaller struct{ p *mcp.Principal }
 

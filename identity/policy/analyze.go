@@ -434,7 +434,7 @@ type auditLine struct {
 	Client    string              `json:"token_client"`
 	Tenant    string              `json:"tenant"`
 	Claims    map[string][]string `json:"claims"`
-	// Incomplete means that something about the caller was left out.
+	// Incomplete means that something about the caller or the item was left out.
 	Incomplete bool   `json:"incomplete"`
 	Hash       string `json:"principal_hash"` // of a name that is too long
 	Rule       string `json:"rule"`
