@@ -199,6 +199,8 @@ func (f *feed) classify(frame *Frame) {
 		}
 		request := f.in.store.get(f.requests[key])
 		delete(f.requests, key)
+		delete(f.streams, stream)
+		delete(f.posts, stream)
 		if request == nil {
 			break
 		}
@@ -209,8 +211,6 @@ func (f *feed) classify(frame *Frame) {
 		frame.Call = request.Call
 		frame.Cause = request.Cause
 		frame.judge()
-		delete(f.streams, stream)
-		delete(f.posts, stream)
 	case mcplog.Notification:
 		frame.Call = f.callOf(frame)
 	}

@@ -193,8 +193,8 @@ func (v *view) keep(key string, made *mcp.Catalog) {
 	defer s.mu.Unlock()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.shown[key] != nil || size > maxShownBytes {
-		return
+	if v.shown[key] != nil || size > maxShownBytes || s.views[v.catalog] != v {
+		return // the view may have been dropped meanwhile
 	}
 	if s.shown+size > maxShownBytes {
 		for _, other := range s.views {
