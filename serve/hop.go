@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ type hop struct {
 	server  *http.Server
 	changes *changePublisher
 	tokens  *tokenSharing
-	buffers bufferPool    // for answers of other replicas
+	buffers sync.Pool     // of *[]byte, see answerWriter
 	limits  *limitSharing // nil without limits
 	quotas  *quotas       // nil without quotas
 	handler *Handler
@@ -354,12 +355,18 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	}
 	outcome := hopAnswered
 	out := r.WithContext(ctx)
-	if err := keepBody(w, r, out); err != nil {
-		return true // the client has gone
+	kept, err := keepBody(w, r, out)
+	if err != nil {
+		p.refuseBody(w, r, err)
+		return true
+	}
+	answer := &answerWriter{
+		ResponseWriter: w,
+		buffers:        &p.buffers,
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport:  peer.Transport(),
-		BufferPool: &p.buffers,
+		BufferPool: answer,
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.Out.URL.Scheme = "https"
 			out.Out.URL.Host = peer.Addr
@@ -390,8 +397,11 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		}
 		p.outcomes[outcome].Add(1)
 		sent = outcome != hopRefused
+		if !sent && !kept {
+			closeUnread(w, r) // whatever answers it, perhaps without the body
+		}
 	}()
-	proxy.ServeHTTP(w, out)
+	proxy.ServeHTTP(answer, out)
 	return true
 }
 
@@ -399,39 +409,70 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 const maxKeptBody = 64 << 10
 
 // keepBody makes the body of out that of r, which stays readable if the replica cannot be reached. A small
-// one is read first: net/http then sends it in one piece with the headers.
-func keepBody(w http.ResponseWriter, r, out *http.Request) error {
+// one is read first: net/http then sends it in one piece with the headers. Otherwise kept is false, and the
+// connection is in full duplex.
+func keepBody(w http.ResponseWriter, r, out *http.Request) (kept bool, err error) {
 	if r.ContentLength <= 0 || r.ContentLength > maxKeptBody {
 		// An owner may answer before the end of the body was read. net/http would then close the body
 		// under the proxy, whose connection breaks, and with it the answer.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 		out.Body = io.NopCloser(r.Body)
-		return nil
+		return false, nil
 	}
 	body := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, body); err != nil {
-		return err
+		return false, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	out.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return true, nil
 }
 
-// bufferPool is a pool of buffers for answers.
-type bufferPool struct{ pool sync.Pool }
+// refuseBody answers a request whose body has not arrived, so that nothing was forwarded.
+func (p *hop) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
+	status, message := http.StatusBadRequest, "the body is incomplete"
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		status, message = http.StatusRequestTimeout, "the body did not arrive in time"
+	}
+	p.refuse(w, r, status, mcp.CodeInvalidRequest, message)
+}
 
-var _ httputil.BufferPool = (*bufferPool)(nil)
+// answerWriter copies one answer of another replica to a client, with a buffer of a pool. After a write
+// that failed, the buffer is not reused: over HTTP/2, the connection may still read it, and would send the client
+// what another answer has put there.
+type answerWriter struct {
+	http.ResponseWriter
+
+	buffers *sync.Pool
+	failed  bool
+}
+
+var _ httputil.BufferPool = (*answerWriter)(nil)
+
+// Unwrap is for [http.ResponseController].
+func (a *answerWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Write implements [http.ResponseWriter].
+func (a *answerWriter) Write(b []byte) (n int, err error) {
+	n, err = a.ResponseWriter.Write(b)
+	a.failed = a.failed || err != nil
+	return n, err
+}
 
 // Get implements [httputil.BufferPool].
-func (b *bufferPool) Get() []byte {
-	if buf, ok := b.pool.Get().(*[]byte); ok {
+func (a *answerWriter) Get() []byte {
+	if buf, ok := a.buffers.Get().(*[]byte); ok {
 		return *buf
 	}
 	return make([]byte, 32<<10)
 }
 
 // Put implements [httputil.BufferPool].
-func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
+func (a *answerWriter) Put(buf []byte) {
+	if !a.failed {
+		a.buffers.Put(&buf)
+	}
+}
 
 // refuseSuspended answers a request whose owner does not answer probes. A client with a
 // session starts over at once, at another replica; a task may continue.

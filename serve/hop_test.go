@@ -500,3 +500,31 @@ func TestDifferingReplicas(t *testing.T) {
 	}
 	t.Errorf("cluster = %+v, want one of three to differ", state.Cluster)
 }
+
+// TestForwardTruncated guards a request whose client stops in the middle of the body: it is no success.
+func TestForwardTruncated(t *testing.T) {
+	e := cluster.NewMemory()
+	src := newStateless()
+	owner, other := startReplica(t, e, src), startReplica(t, e, src)
+	_, session, _ := owner.post(t, nil, initialize)
+	address := strings.TrimSuffix(strings.TrimPrefix(other.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\n"+
+		"Mcp-Protocol-Version: 2025-06-18\r\nContent-Length: 100\r\n\r\n{", address, session)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), "the body is incomplete") {
+		t.Errorf("a truncated request got %d %s", resp.StatusCode, answer)
+	}
+}
