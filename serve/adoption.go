@@ -265,13 +265,10 @@ func (p *placer) asGuest(
 var (
 	// errUnreadable means that this replica cannot read the record of a session.
 	errUnreadable = errors.New("record not readable")
-	// errNotRestored means that a session has been adopted, but cannot be continued here now: the
-	// limits do not allow it, or a subscription failed. The next request tries it again.
+	// errNotRestored means that a session has been adopted, but cannot be continued here now, because the
+	// limits do not allow it. The next request tries it again.
 	errNotRestored = errors.New("session not restored")
 )
-
-// restoreTimeout bounds restoring a session, for whose subscriptions a process may have to start.
-const restoreTimeout = time.Minute
 
 // adopt makes this replica the owner of a session. Concurrent requests wait for the first.
 func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
@@ -319,9 +316,7 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	s.attempted.Store(true)
 	s.term.Store(term)
 	a.add(s)
-	ctx, cancel = context.WithTimeout(ctx, restoreTimeout)
-	defer cancel()
-	if err := p.at.server.RestoreSession(ctx, p.id, claim.Value); err != nil {
+	if err := p.at.server.RestoreSession(p.id, claim.Value); err != nil {
 		a.remove(s, "")
 		return errors.Join(errNotRestored, err)
 	}

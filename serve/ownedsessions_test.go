@@ -288,7 +288,7 @@ func TestReleaseUnderLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.server.RestoreSession(t.Context(), s.id, claim.Value); err != nil {
+		if err := b.server.RestoreSession(s.id, claim.Value); err != nil {
 			t.Fatal(err)
 		}
 		w := httptest.NewRecorder()
@@ -379,14 +379,30 @@ func TestAdoptionThatFails(t *testing.T) {
 	if claim, err := b.replica.ReadClaim(t.Context(), s.key); err != nil || claim.Owner != a.replica.ID() {
 		t.Errorf("the owner of a record that cannot be read is %q, %v", claim.Owner, err)
 	}
-	b.source.failing.Store(true)
-	if err := adopt(); !errors.Is(err, errNotRestored) || b.server.HasSession(s.id) {
-		t.Errorf("while subscribing fails: %v, want errNotRestored", err)
+	full := mcpserver.New(b.source, &mcpserver.Options{
+		StateKeys: [][]byte{[]byte(strings.Repeat("k", 32))},
+		Budget:    mcpserver.Budget{Bytes: 1},
+	})
+	b.sessionsAt.server = full
+	if err := adopt(); !errors.Is(err, errNotRestored) || full.HasSession(s.id) || b.all.find(s.id) != nil {
+		t.Errorf("without room: %v, want errNotRestored", err)
 	}
-	b.source.failing.Store(false)
+	b.sessionsAt.server = usual
 	b.all.flush(t.Context())
 	if err := adopt(); err != nil || !b.server.HasSession(s.id) {
 		t.Errorf("the next attempt: %v", err)
+	}
+	for _, failing := range []bool{true, false} {
+		want := http.StatusOK
+		if failing {
+			want = http.StatusServiceUnavailable
+		}
+		b.source.failing.Store(failing)
+		w := httptest.NewRecorder()
+		b.send(w, s.id, setAlert)
+		if w.Code != want || failing && w.Header().Get("Retry-After") == "" {
+			t.Errorf("subscribing fails (%v): %d %s, want %d", failing, w.Code, w.Body, want)
+		}
 	}
 }
 

@@ -327,8 +327,8 @@ func TestProcessTakeover(t *testing.T) {
 	}
 }
 
-// TestProcessHangUp guards against orphans: a client that hangs up while another replica starts the
-// process of its session leaves none, and its next request continues the session.
+// TestProcessHangUp guards a client that hangs up while another replica starts the process of its session:
+// the process belongs to the session, which the next request continues, and stops with it.
 func TestProcessHangUp(t *testing.T) {
 	e := cluster.NewMemory()
 	p := newPrograms()
@@ -337,7 +337,6 @@ func TestProcessHangUp(t *testing.T) {
 	header, second := beginProcess(t, a, e)
 	a.stop()
 	<-p.subscribing
-	answers := p.answer
 	p.answer = make(chan struct{})
 	ctx, hangUp := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -358,15 +357,16 @@ func TestProcessHangUp(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("the client was answered")
 	}
-	waitFor(t, "end of the process", func() bool {
-		now, _ := p.running()
-		return now == 0
-	})
-	p.answer = answers
+	close(p.answer)
 	b.mustRestart(t, header, second)
 	if now, most := p.running(); now != 1 || most != 1 {
 		t.Errorf("%d processes, at most %d at once, want 1", now, most)
 	}
+	b.delete(t, header)
+	waitFor(t, "end of the process", func() bool {
+		now, _ := p.running()
+		return now == 0
+	})
 }
 
 // TestAnswersAfterFailedHops guards clients that keep their connection: after an answer to a request that

@@ -220,7 +220,7 @@ func (x *exchange) join(rc *request) *mcp.Error {
 		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
 	}
 	rc.version = rc.session.Version()
-	return nil
+	return x.handler.server.resubscribe(x.ctx, x.r.RemoteAddr, rc.session)
 }
 
 func statusError(e *mcp.Error, status int) *mcp.Error {

@@ -249,6 +249,10 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 			invalidRequest("no such session, initialize again"))
 		return
 	}
+	if e := h.server.resubscribe(r.Context(), r.RemoteAddr, session); e != nil {
+		h.reject(w, e.Status, e)
+		return
+	}
 	last, ok := first(r.Header, "Last-Event-Id")
 	if !ok {
 		h.serveNotifications(w, r, session, -1)

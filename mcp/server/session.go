@@ -54,6 +54,8 @@ type outgoing struct {
 	notifications *notificationStream
 	logs          []*eventLog
 	lastStream    int // number of the newest log
+	// resubscribing is nil unless the source has to be subscribed to again.
+	resubscribing *resubscription
 }
 
 // ensureOutgoing returns s.outgoing, and creates it if necessary. The caller holds mu.
@@ -332,7 +334,11 @@ func (s *session) close(l *ledger) (notifications *notificationStream, logs []*e
 		o.logs = nil
 		o.subscribed = nil
 	}
+	resubscribing := s.inflight[resubscribingID]
 	s.mu.Unlock()
+	if resubscribing != nil {
+		resubscribing.cancelBecause(errSessionOver) // it would start a process that nothing stops
+	}
 	for _, u := range subscribed {
 		l.release(&u.kept)
 	}
@@ -405,8 +411,5 @@ func principalID(p *mcp.Principal) string {
 	if p == nil {
 		return ""
 	}
-	return principalPrefix + p.Name
+	return "principal:" + p.Name
 }
-
-// principalPrefix is the start of the key of a principal.
-const principalPrefix = "principal:"

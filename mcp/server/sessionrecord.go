@@ -117,23 +117,28 @@ func (s *Server) openRecord(id string, record []byte) (*session, *sessionRecord,
 
 // RestoreSession continues a session of another server. The clients' events that the other
 // server has kept are lost, so the client is notified of every list and resource that it
-// follows. An error means that the session has to start over; if it is busy, later.
-func (s *Server) RestoreSession(ctx context.Context, id string, record []byte) error {
+// follows. An error means that the session has to start over; if it is busy, later. The source is
+// subscribed to again with the first request of the session, see resubscribe.
+func (s *Server) RestoreSession(id string, record []byte) error {
 	session, r, err := s.openRecord(id, record)
 	if err != nil {
 		return err
 	}
-	session.ensureOutgoing().lastStream = int(session.moves) * streamsPerMove
+	o := session.ensureOutgoing()
+	o.lastStream = int(session.moves) * streamsPerMove
+	if _, ok := s.source.(mcp.Subscriber); ok && len(r.Subscribed) > 0 {
+		o.resubscribing = newResubscription(r.Subscribed)
+	}
 	size := len(session.client) + len(session.capabilities)
 	if !s.sessions.add(session, r.Client, size) {
 		return errBudget
 	}
 	for _, uri := range r.Subscribed {
-		err := s.followAgain(ctx, session, r.Client, uri)
-		if err != nil {
+		if !session.subscribe(s.ledger, r.Client, uri) {
 			s.releaseSession(id, nil)
-			return err
+			return errBudget
 		}
+		s.hub.add(session)
 	}
 	if s.hub.watched() {
 		session.note(change{
@@ -141,27 +146,6 @@ func (s *Server) RestoreSession(ctx context.Context, id string, record []byte) e
 			everything: true,
 		})
 	}
-	return nil
-}
-
-// followAgain subscribes a restored session to a resource, as a request of its client would.
-func (s *Server) followAgain(ctx context.Context, session *session, client, uri string) error {
-	if w, ok := s.source.(mcp.Subscriber); ok {
-		if name, ok := strings.CutPrefix(session.owner, principalPrefix); ok {
-			ctx = mcp.WithPrincipal(ctx, &mcp.Principal{Name: name})
-		}
-		rc := s.newRequest(ctx, "", TransportHTTP)
-		rc.session = session
-		rc.version = session.Version()
-		defer rc.finish()
-		if err := w.Subscribe(rc, uri); err != nil {
-			return err
-		}
-	}
-	if !session.subscribe(s.ledger, client, uri) {
-		return errBudget
-	}
-	s.hub.add(session)
 	return nil
 }
 

@@ -67,9 +67,15 @@ func (r *recorded) Forget(context.Context, string) error  { return r.note("forge
 // session id and the answer.
 type sender func(ctx context.Context, session, body string) (status int, id, answer string)
 
+// recordedSource is a source that is told of its sessions.
+type recordedSource interface {
+	mcp.Source
+	mcpserver.SessionRecords
+}
+
 // recordedServer returns a server that shares its keys with the others, and a function that sends a
 // message to it with a principal.
-func recordedServer(r *recorded) (*mcpserver.Server, sender) {
+func recordedServer(r recordedSource) (*mcpserver.Server, sender) {
 	s := mcpserver.New(r, &mcpserver.Options{
 		StateKeys: [][]byte{[]byte(strings.Repeat("k", 32))},
 		Sessions:  r,
@@ -115,9 +121,9 @@ func TestSessionRecord(t *testing.T) {
 	other, _ := a.SessionRecord("unknown")
 	_, otherID, _ := postA(ctx, "", initialize)
 	for name, err := range map[string]error{
-		"none":               b.RestoreSession(ctx, id, other),
-		"of another session": b.RestoreSession(ctx, otherID, record),
-		"changed":            b.RestoreSession(ctx, id, append([]byte{record[0] ^ 1}, record[1:]...)),
+		"none":               b.RestoreSession(id, other),
+		"of another session": b.RestoreSession(otherID, record),
+		"changed":            b.RestoreSession(id, append([]byte{record[0] ^ 1}, record[1:]...)),
 	} {
 		if err == nil {
 			t.Errorf("a record was accepted that is %s", name)
@@ -167,7 +173,7 @@ func TestSessionRecord(t *testing.T) {
 	if status, _, _ := postB(guest, otherID, call); status != http.StatusNotFound {
 		t.Errorf("another session as a guest: %d, want 404", status)
 	}
-	if err := b.RestoreSession(ctx, id, record); err != nil {
+	if err := b.RestoreSession(id, record); err != nil {
 		t.Fatal(err)
 	}
 	status, _, answer = postB(ctx, id, call)
