@@ -309,13 +309,18 @@ func (r *Replica) Connected() bool {
 // unknown id it asks the engine, at most ten times a second, because the replica may have just
 // joined.
 func (r *Replica) Find(ctx context.Context, id string) *Peer {
-	p := r.search(ctx, func(p *Peer) bool { return p.ID == id })
+	_ = r.search(ctx, func(p *Peer) bool { return p.ID == id })
+	return r.Known(id)
+}
+
+// Known is Find without the engine.
+func (r *Replica) Known(id string) *Peer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p == nil || r.members[id].Leaving {
+	if r.members[id].Leaving {
 		return nil
 	}
-	return p
+	return r.peers[id]
 }
 
 // Holder returns the replica with that id, or nil if it is not alive, or has departed. Unlike Find,

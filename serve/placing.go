@@ -33,7 +33,7 @@ type placing struct {
 type peerLoad struct {
 	peer *cluster.Peer
 	ReplicaLoad
-	placed int // sessions that this replica has started there since
+	placed int // sessions that this replica has started there since it was asked
 }
 
 // Where sessions start.
@@ -86,6 +86,7 @@ func (p *placing) follow(ctx context.Context, h *hop) {
 func (p *placing) ask(ctx context.Context, h *hop) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
+	before := p.placedSoFar()
 	var mu sync.Mutex
 	loads := make(map[string]*peerLoad)
 	turns := make(chan struct{}, 16)
@@ -104,15 +105,36 @@ func (p *placing) ask(ctx context.Context, h *hop) {
 		})
 	}
 	asking.Wait()
+	p.renew(loads, before)
+}
+
+// placedSoFar returns how many sessions were started at each replica since it was asked.
+func (p *placing) placedSoFar() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	placed := make(map[string]int, len(p.peers))
+	for id, l := range p.peers {
+		placed[id] = l.placed
+	}
+	return placed
+}
+
+// renew replaces the loads. before are the sessions that were started when the replicas were asked.
+func (p *placing) renew(loads map[string]*peerLoad, before map[string]int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, l := range p.peers {
+		if next := loads[id]; next != nil {
+			next.placed = l.placed - before[id] // some may be in its answer, and count twice for a round
+		}
+	}
 	p.peers = loads
 }
 
 // choose returns the replica with the fewest processes and sessions, or nil for this one. ok is false if
 // no replica may run another process. It counts the session, so that those that start before
 // the next round are spread.
-func (p *placing) choose(ctx context.Context, h *hop) (peer *cluster.Peer, ok bool) {
+func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	own := h.load()
 	least := own.Processes.Running + own.Sessions
 	ok = !own.Processes.full()
@@ -125,7 +147,7 @@ func (p *placing) choose(ctx context.Context, h *hop) (peer *cluster.Peer, ok bo
 	for id, l := range p.peers {
 		room := *l.Processes
 		room.Running += l.placed
-		if room.full() || l.Draining || h.probes.suspended(id) || h.replica.Find(ctx, id) == nil {
+		if room.full() || l.Draining || h.probes.suspended(id) || h.replica.Known(id) == nil {
 			continue
 		}
 		if n := room.Running + l.Sessions + l.placed; !ok || n < least {
@@ -173,7 +195,7 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 		return r, false
 	}
 	for range maxPlacements {
-		peer, ok := p.choose(r.Context(), h.hop)
+		peer, ok := p.choose(h.hop)
 		if !ok {
 			p.refuse(w, r, p.replicas())
 			return r, true
@@ -218,6 +240,7 @@ func (f failedReader) Read([]byte) (int, error) { return 0, f.err }
 func (p *placing) refuse(w http.ResponseWriter, r *http.Request, replicas int) {
 	p.refused.Add(1)
 	w.Header().Set("Retry-After", "5")
+	closeUnread(w, r)
 	where := ""
 	if replicas > 1 {
 		where = fmt.Sprintf(" at each of %d replicas", replicas)

@@ -5,11 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
 )
+
+const placedThere = `slipway_cluster_sessions_placed_total{at="other"}`
 
 // TestPlacement guards sessions with a process each: they start where the fewest run, whichever replica the
 // client reaches, and are refused with the limit and when to try again once none may start anywhere.
@@ -23,7 +24,6 @@ func TestPlacement(t *testing.T) {
 		all = append(all, serveSomeProcesses(t, e, p, client.FailoverRestart, limits[len(limits)-1]))
 	}
 	entry := all[0]
-	<-time.After(2200 * time.Millisecond) // each knows the load of the others, after two rounds at most
 	begin := func(n int) (status int, header map[string]string) {
 		status, session, _ := entry.post(t, nil, initialize)
 		header = map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
@@ -37,7 +37,30 @@ func TestPlacement(t *testing.T) {
 		return status, header
 	}
 	var sessions []map[string]string
-	for n := range 12 {
+	before := 0.0
+	waitFor(t, "a session at each replica, which knows the load of the others", func() bool {
+		before = entry.metric(t, placedThere)
+		sessions = nil
+		for n := range all {
+			_, header := begin(n)
+			sessions = append(sessions, header)
+		}
+		spread := true
+		for _, l := range limits {
+			spread = spread && l.Running() == 1
+		}
+		if spread {
+			return true
+		}
+		for _, header := range sessions {
+			entry.delete(t, header)
+		}
+		waitFor(t, "end of the processes", func() bool {
+			return limits[0].Running()+limits[1].Running()+limits[2].Running() == 0
+		})
+		return false
+	})
+	for n := len(all); n < 12; n++ {
 		status, header := begin(n)
 		if status != http.StatusOK {
 			t.Fatalf("session %d: %d", n, status)
@@ -54,8 +77,7 @@ func TestPlacement(t *testing.T) {
 	if now, _ := p.running(); now != 12 || limits[0].Running() != 4 {
 		t.Errorf("%d processes, %d of them at the replica that clients reach; want 12, 4", now, limits[0].Running())
 	}
-	placed := entry.metric(t, `slipway_cluster_sessions_placed_total{at="other"}`)
-	if placed != 8 {
+	if placed := entry.metric(t, placedThere) - before; placed != 8 {
 		t.Errorf("%v sessions were placed at other replicas, want 8", placed)
 	}
 	resp, err := http.Post(entry.url, "application/json", strings.NewReader(initialize))
@@ -88,20 +110,17 @@ func TestPlacementAvoidsLeaving(t *testing.T) {
 	p := newPrograms()
 	a := serveProcesses(t, e, p, client.FailoverRestart)
 	b := serveProcesses(t, e, p, client.FailoverRestart)
-	<-time.After(1200 * time.Millisecond)
-	for range 3 {
+	waitFor(t, "a session at the other replica, whose load is known", func() bool {
 		startSession(t, a, e)
-	}
-	before := b.metric(t, "mcp_server_sessions ")
-	if before == 0 {
-		t.Error("no session started at the other replica")
-	}
+		return a.metric(t, placedThere) > 0
+	})
+	before := a.metric(t, placedThere)
 	b.stop()
 	startSession(t, a, e)
 	if n := a.metric(t, `slipway_cluster_hops_total{outcome="refused"}`); n != 0 {
 		t.Errorf("%v requests were sent to the replica that has left", n)
 	}
-	if n := a.metric(t, `slipway_cluster_sessions_placed_total{at="other"}`); n != before {
+	if n := a.metric(t, placedThere); n != before {
 		t.Errorf("%v sessions were placed at the other replica, want %v", n, before)
 	}
 }
