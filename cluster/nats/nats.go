@@ -57,6 +57,7 @@ type Engine struct {
 	connecting    *attempt // the current connection, or the attempt to get it
 	subscriptions map[*subscription]struct{}
 	closed        bool
+	markers       markerBudget
 }
 
 var _ cluster.Engine = (*Engine)(nil)
@@ -87,10 +88,6 @@ const (
 	maxSessions   = 256 << 20
 	// maxParallel limits the records that are read at once.
 	maxParallel = 16
-	// markerTTL is how long the marker of a deleted record stays: longer than any record that expires.
-	// If all servers of a NATS cluster are killed, a message that a later one had replaced is back once the
-	// later one has expired.
-	markerTTL = time.Hour
 )
 
 // form describes the URLs.
@@ -246,44 +243,57 @@ func (e *Engine) write(
 	return a.Seq, nil
 }
 
+// message is the last message of a record's subject.
+type message struct {
+	cluster.Record
+
+	deleted bool          // it is the marker of a deleted record
+	ttl     time.Duration // 0 means that it does not expire
+}
+
 // read returns the last message of a record's subject, also if it marks a deleted one.
-func (e *Engine) read(ctx context.Context, key string) (r cluster.Record, deleted bool, err error) {
+func (e *Engine) read(ctx context.Context, key string) (message, error) {
 	body, err := json.Marshal(map[string]string{"last_by_subj": e.recordSubject(key)})
 	if err != nil {
-		return cluster.Record{}, false, err
+		return message{}, err
 	}
 	a, err := e.ask(ctx, "STREAM.MSG.GET", body)
 	if isAPIError(err, errNoMessage) {
-		return cluster.Record{}, false, cluster.ErrNotFound
+		return message{}, cluster.ErrNotFound
 	}
 	if err != nil {
-		return cluster.Record{}, false, err
+		return message{}, err
 	}
 	if a.Message == nil {
-		return cluster.Record{}, false, errors.New("JetStream: the answer has no message")
+		return message{}, errors.New("JetStream: the answer has no message")
 	}
 	header, err := nats.DecodeHeadersMsg(a.Message.Headers)
 	if err != nil {
-		return cluster.Record{}, false, err
+		return message{}, err
 	}
-	return cluster.Record{
-		Key:      key,
-		Value:    a.Message.Data,
-		Revision: a.Message.Seq,
-	}, header.Get(deletedHeader) != "", nil
+	seconds, _ := strconv.ParseInt(header.Get(ttlHeader), 10, 64)
+	return message{
+		Record: cluster.Record{
+			Key:      key,
+			Value:    a.Message.Data,
+			Revision: a.Message.Seq,
+		},
+		deleted: header.Get(deletedHeader) != "",
+		ttl:     time.Duration(seconds) * time.Second,
+	}, nil
 }
 
 // Get implements [cluster.Engine].
 func (e *Engine) Get(ctx context.Context, key string) (cluster.Record, error) {
 	e = e.of(key)
-	r, deleted, err := e.read(ctx, key)
-	if err == nil && deleted {
+	m, err := e.read(ctx, key)
+	if err == nil && m.deleted {
 		err = cluster.ErrNotFound
 	}
 	if err != nil {
 		return cluster.Record{}, err
 	}
-	return r, nil
+	return m.Record, nil
 }
 
 // Create implements [cluster.Engine].
@@ -293,16 +303,16 @@ func (e *Engine) Create(ctx context.Context, key string, value []byte, ttl time.
 	if !errors.Is(err, cluster.ErrConflict) {
 		return revision, err
 	}
-	r, deleted, err := e.read(ctx, key)
+	m, err := e.read(ctx, key)
 	switch {
 	case errors.Is(err, cluster.ErrNotFound): // it has just expired
 		return e.write(ctx, key, value, 0, ttl, "")
 	case err != nil:
 		return 0, err
-	case !deleted:
+	case !m.deleted:
 		return 0, cluster.ErrConflict
 	}
-	return e.write(ctx, key, value, r.Revision, ttl, "")
+	return e.write(ctx, key, value, m.Revision, ttl, "")
 }
 
 // Update implements [cluster.Engine]. It reads the record first, because an update with the
@@ -328,14 +338,17 @@ func (e *Engine) Update(
 // Delete implements [cluster.Engine].
 func (e *Engine) Delete(ctx context.Context, key string, revision uint64) error {
 	e = e.of(key)
-	r, err := e.Get(ctx, key)
+	m, err := e.read(ctx, key)
 	switch {
-	case errors.Is(err, cluster.ErrNotFound), err == nil && r.Revision != revision:
+	case errors.Is(err, cluster.ErrNotFound), err == nil && (m.deleted || m.Revision != revision):
 		return cluster.ErrConflict
 	case err != nil:
 		return err
 	}
-	_, err = e.write(ctx, key, nil, revision, markerTTL, deletedHeader)
+	e.mu.Lock()
+	ttl := e.markers.ttlFor(m.ttl, time.Now())
+	e.mu.Unlock()
+	_, err = e.write(ctx, key, nil, revision, ttl, deletedHeader)
 	return err
 }
 
