@@ -232,6 +232,9 @@ func (i *Isolated) admitLocked(ctx context.Context, key tenantKey, principal str
 	}
 	transport, err := i.opts.Transport(ctx)
 	if err != nil {
+		if i.countsProcesses() {
+			i.Source.opts.Processes.add(-1)
+		}
 		return nil, err
 	}
 	t := i.startLocked(key, principal, transport)
@@ -267,7 +270,7 @@ func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, 
 	return tenantKey{principal: principal}, principal, nil
 }
 
-// makeRoomLocked stops idle processes if there are too many.
+// makeRoomLocked counts the process that startLocked starts, and stops idle ones if there are too many.
 func (i *Isolated) makeRoomLocked(principal string) error {
 	own := 0
 	for _, t := range i.tenants {
@@ -285,10 +288,11 @@ func (i *Isolated) makeRoomLocked(principal string) error {
 	}) {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server are already running", n)
 	}
-	if all := i.Source.opts.Processes; i.countsProcesses() && all.full() && !i.stopIdlestLocked(func(*tenant) bool {
-		return true
-	}) {
-		return all.errFull()
+	if all := i.Source.opts.Processes; i.countsProcesses() && !all.reserve() {
+		if !i.stopIdlestLocked(func(*tenant) bool { return true }) {
+			return all.errFull()
+		}
+		all.add(1)
 	}
 	return nil
 }
@@ -354,9 +358,6 @@ func (i *Isolated) startLocked(key tenantKey, principal string, transport Transp
 		}
 	})
 	i.tenants[key] = t
-	if i.countsProcesses() {
-		o.Processes.add(1)
-	}
 	return t
 }
 

@@ -31,9 +31,20 @@ func (p *Processes) opened(i *Isolated, n int64) {
 	}
 }
 
-// full reports whether no other process may run.
-func (p *Processes) full() bool {
-	return p != nil && p.Max > 0 && p.running.Load() >= int64(p.Max)
+// reserve counts a process that is about to start, and reports whether it may.
+func (p *Processes) reserve() bool {
+	if p == nil {
+		return true
+	}
+	for {
+		n := p.running.Load()
+		if p.Max > 0 && n >= int64(p.Max) {
+			return false
+		}
+		if p.running.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
 }
 
 // add adds to the number of running processes.
