@@ -107,6 +107,9 @@ func checkFaults(t *testing.T, engine *engineNodes) {
 	}
 	cancel()
 	f.clients.Wait()
+	if n := len(f.ended); n < 10 {
+		t.Errorf("the end of %d sessions was acknowledged: too few for this test to mean something", n)
+	}
 }
 
 // awaitEngine waits until a replica can join, as an orchestrator that starts it again until it can.
@@ -310,6 +313,13 @@ func (f *faultTest) result(name string, strict bool, healed time.Time) {
 	f.checkEnded()
 }
 
+// expect makes recovered wait for a client, also if it has never had an answer.
+func (f *faultTest) expect(client string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answered[client] = time.Time{}
+}
+
 // record notes a call.
 func (f *faultTest) record(client, outcome string, took time.Duration) {
 	f.mu.Lock()
@@ -350,6 +360,7 @@ func (f *faultTest) load(ctx context.Context) {
 
 // call calls a tool until ctx ends. A 404 is a lost session.
 func (f *faultTest) call(ctx context.Context, client string, post func(n int) (status int, answer string)) {
+	f.expect(client)
 	f.clients.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			began := time.Now()
@@ -378,6 +389,7 @@ func (f *faultTest) call(ctx context.Context, client string, post func(n int) (s
 // callSDK is call with a client of an SDK. That of go-sdk ends its session itself when a call gets 502, and
 // its application connects again.
 func (f *faultTest) callSDK(ctx context.Context, name string, c client) {
+	f.expect(name)
 	f.clients.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			began := time.Now()
