@@ -346,6 +346,11 @@ func (h *Handler) taskOwner(r *http.Request) string {
 // stream. If the other replica is lost meanwhile, the client gets an error at once. It returns
 // false if the replica cannot be reached: the request was not sent, and is not answered.
 func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, as *hopped) (sent bool) {
+	body, kept, err := keepBody(w, r)
+	if err != nil {
+		p.refuseBody(w, r, err)
+		return true
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer p.probes.watch(peer, cancel)()
@@ -355,11 +360,7 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	}
 	outcome := hopAnswered
 	out := r.WithContext(ctx)
-	kept, err := keepBody(w, r, out)
-	if err != nil {
-		p.refuseBody(w, r, err)
-		return true
-	}
+	out.Body = body
 	answer := &answerWriter{
 		ResponseWriter: w,
 		buffers:        &p.buffers,
@@ -408,24 +409,22 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 // maxKeptBody limits a body that is read before it is forwarded.
 const maxKeptBody = 64 << 10
 
-// keepBody makes the body of out that of r, which stays readable if the replica cannot be reached. A small
-// one is read first: net/http then sends it in one piece with the headers. Otherwise kept is false, and the
-// connection is in full duplex.
-func keepBody(w http.ResponseWriter, r, out *http.Request) (kept bool, err error) {
+// keepBody returns the body to forward. That of r stays readable if the replica cannot be reached. A small one is
+// read first: net/http then sends it in one piece with the headers. Otherwise kept is false, and the connection
+// is in full duplex.
+func keepBody(w http.ResponseWriter, r *http.Request) (body io.ReadCloser, kept bool, err error) {
 	if r.ContentLength <= 0 || r.ContentLength > maxKeptBody {
 		// An owner may answer before the end of the body was read. net/http would then close the body
 		// under the proxy, whose connection breaks, and with it the answer.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
-		out.Body = io.NopCloser(r.Body)
-		return false, nil
+		return io.NopCloser(r.Body), false, nil
 	}
-	body := make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(r.Body, body); err != nil {
-		return false, err
+	text := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, text); err != nil {
+		return nil, false, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	out.Body = io.NopCloser(bytes.NewReader(body))
-	return true, nil
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	return io.NopCloser(bytes.NewReader(text)), true, nil
 }
 
 // refuseBody answers a request whose body has not arrived, so that nothing was forwarded.
