@@ -125,7 +125,7 @@ func (p *placing) renew(loads map[string]*peerLoad, before map[string]int) {
 	defer p.mu.Unlock()
 	for id, l := range p.peers {
 		if next := loads[id]; next != nil {
-			next.placed = l.placed - before[id] // some may be in its answer, and count twice for a round
+			next.placed = max(l.placed-before[id], 0) // some may be in its answer, and count twice for a round
 		}
 	}
 	p.peers = loads
@@ -159,6 +159,15 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	}
 	best.placed++
 	return best.peer, true
+}
+
+// withdraw discounts a session that has not started: requests are placed before they are authenticated.
+func (p *placing) withdraw(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.peers[id]; l != nil && l.placed > 0 {
+		l.placed--
+	}
 }
 
 // forget records that a replica cannot be reached.
@@ -204,6 +213,10 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 			break
 		}
 		if h.hop.forward(w, r, peer, &hopped{hops: 1}) {
+			if w.Header().Get("Mcp-Session-Id") == "" {
+				p.withdraw(peer.ID)
+				return r, true
+			}
 			p.placed[placedThere].Add(1)
 			return r, true
 		}
@@ -213,14 +226,25 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 	return r, false
 }
 
-// peekInitialize reports whether a request seems to be initialize, and returns it with the whole body. What is
-// placed by mistake is served all the same.
+// peekInitialize reports whether a request seems to be initialize, and returns it with the whole body, which has
+// arrived then: a client that stops in the middle of it is not placed. What is placed by mistake is served all
+// the same.
 func peekInitialize(r *http.Request) (*http.Request, bool) {
 	start := make([]byte, peekedBody)
 	n, err := io.ReadFull(r.Body, start)
 	start = start[:n]
+	initializes := bytes.Contains(start, []byte(`"initialize"`))
+	if initializes && err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(r.Body, int64(maxKeptBody-n)))
+		start = append(start, rest...)
+		if err == nil && len(start) < maxKeptBody {
+			err = io.EOF
+		}
+	}
+	whole := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	rest := io.Reader(r.Body)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && !whole {
 		rest = failedReader{err}
 	}
 	r = r.WithContext(r.Context()) // a copy: the request belongs to the caller
@@ -228,7 +252,7 @@ func peekInitialize(r *http.Request) (*http.Request, bool) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(start), rest), r.Body}
-	return r, bytes.Contains(start, []byte(`"initialize"`))
+	return r, initializes && whole
 }
 
 // failedReader is the rest of a body that could not be read.

@@ -61,6 +61,13 @@ func TestPlacement(t *testing.T) {
 		return false
 	})
 	for n := len(all); n < 12; n++ {
+		if n == 11 { // there is room at one replica, for a session
+			for range 20 {
+				if _, session, answer := entry.post(t, nil, `{"method":"initialize"}`); session != "" {
+					t.Errorf("not a request, and a session began: %s", answer)
+				}
+			}
+		}
 		status, header := begin(n)
 		if status != http.StatusOK {
 			t.Fatalf("session %d: %d", n, status)
