@@ -557,7 +557,8 @@ func TestPolicyAuditOfLongItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := strings.Repeat("s", 600)
-	o := &serve.Options{Policy: policyOf(t, `permit (principal, action, resource);`, nil)}
+	o := &serve.Options{}
+	o.Policy = policyOf(t, `permit (principal, action, resource);`, nil)
 	o.Audit = audit
 	exchange(serve.NewHandler(company{servers: []string{server}}, o), "POST", "/mcp", toolCall(server+"_run"))
 	if err := audit.Close(); err != nil {

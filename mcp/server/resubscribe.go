@@ -33,8 +33,8 @@ const (
 	refusedPause = 10 * time.Second
 )
 
-var errNotResumed = unavailable("the session cannot be continued at present, because the server of a resource that it " +
-	"is subscribed to does not answer: try again")
+var errNotResumed = unavailable("the session cannot be continued at present, because the server of a resource that " +
+	"it is subscribed to does not answer: try again")
 
 // resubscribe subscribes to the source what a session of another server was subscribed to, as the caller of
 // the request that ctx belongs to: what a source permits may depend on the caller's groups or credentials, which

@@ -67,7 +67,7 @@ func (r *recorded) Forget(context.Context, string) error  { return r.note("forge
 // session id and the answer.
 type sender func(ctx context.Context, session, body string) (status int, id, answer string)
 
-// recordedSource is a source that is told of its sessions.
+// recordedSource is a source that learns of its sessions.
 type recordedSource interface {
 	mcp.Source
 	mcpserver.SessionRecords
