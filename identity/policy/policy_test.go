@@ -223,9 +223,9 @@ when { context.arguments has path && context.arguments.path == "/etc" };`)
 // server reads.
 func TestRepeatedArgument(t *testing.T) {
 	set := parse(t, `permit (principal, action, resource);
-@id("path") forbid (principal, action, resource == Tool::"a/path")
+@id("path") forbid (principal, action == Action::"call", resource == Tool::"a/path")
 when { context.arguments has path && context.arguments.path like "/etc/*" };
-@id("deep") forbid (principal, action, resource == Tool::"a/deep")
+@id("deep") forbid (principal, action == Action::"call", resource == Tool::"a/deep")
 when { context.arguments has file.path && context.arguments.file.path == "/etc" };`)
 	for _, tt := range []struct {
 		tool, arguments string
