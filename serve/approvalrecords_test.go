@@ -62,6 +62,9 @@ func TestRevocationPrevails(t *testing.T) {
 	if n, err := RevokeApprovals(ctx, &storingAgain{Engine: e, times: 2}, "ann"); n != 1 || err != nil {
 		t.Errorf("RevokeApprovals = %d, %v, want 1", n, err)
 	}
+	if err := s.group.Sync(ctx); err != nil { // it is notified within milliseconds
+		t.Fatal(err)
+	}
 	if a.has(ctx, key) {
 		t.Error("a consent that was stored again during the revocation is valid")
 	}
