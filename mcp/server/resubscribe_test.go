@@ -68,7 +68,7 @@ func TestResubscribe(t *testing.T) {
 		if status, _, answer := postB(as("alice", "staff"), id, call); status != http.StatusOK {
 			t.Errorf("the second request, after %v: %d %s", c.err, status, answer)
 		}
-		want := slices.Repeat([]string{"test://a alice[staff]true"}, c.again)
+		want := slices.Repeat([]string{"test://a alice[staff] true"}, c.again)
 		if !slices.Equal(source.callers, want) {
 			t.Errorf("the source answers %v: subscribed as %q, want %q", c.err, source.callers, want)
 		}
