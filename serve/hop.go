@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"os"
 	"strconv"
@@ -359,7 +360,10 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		defer context.AfterFunc(p.ending, func() { cancel(nil) })()
 	}
 	outcome := hopAnswered
-	out := r.WithContext(ctx)
+	var connected atomic.Bool // from then on, the request may have been sent
+	out := r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
 	out.Body = body
 	answer := &answerWriter{
 		ResponseWriter: w,
@@ -388,7 +392,7 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		},
 		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			outcome = p.failed(w, r, peer, err)
+			outcome = p.failed(w, r, peer, err, connected.Load())
 		},
 	}
 	defer func() {
@@ -493,14 +497,18 @@ func (p *hop) refuseStopped(w http.ResponseWriter, r *http.Request) {
 		"the replica of this session or task has stopped, start again")
 }
 
-// failed answers a request whose owner did not, unless it was not sent.
-func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error) (outcome int) {
+// failed answers a request whose owner did not, unless it was not sent: the owner refused the connection, or
+// was found to have left before there was one.
+func (p *hop) failed(
+	w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error, connected bool,
+) (outcome int) {
 	outcome = hopBroken
+	cause := context.Cause(r.Context())
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" && r.Context().Err() == nil {
+	if errors.As(err, &dial) && dial.Op == "dial" && cause == nil || !connected && errors.Is(cause, cluster.ErrGone) {
 		outcome = hopRefused
 	}
-	if cause := context.Cause(r.Context()); errors.Is(err, context.Canceled) && cause != nil {
+	if errors.Is(err, context.Canceled) && cause != nil {
 		err = cause
 	}
 	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
