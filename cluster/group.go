@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
@@ -228,6 +229,21 @@ func (g *Group) Put(
 		Revision: revision,
 	})
 	return revision, nil
+}
+
+// Marker is the name of the record that [Group.Mark] creates. Programs do not delete it.
+const Marker = "marker"
+
+// Mark returns the value of the marker of the group, and creates one with a random value if it is
+// missing. Another value than before means that the engine has lost its data.
+func (g *Group) Mark(ctx context.Context) (value string, err error) {
+	value = rand.Text()
+	_, err = g.Put(ctx, Marker, []byte(value), 0, 0)
+	if !errors.Is(err, ErrConflict) {
+		return value, err
+	}
+	r, err := g.Read(ctx, Marker)
+	return string(r.Value), err
 }
 
 // Delete deletes the record with that revision at the engine, or returns [ErrConflict].

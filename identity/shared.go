@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/cipher"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -41,9 +40,6 @@ type sharedStore struct {
 	epoch string
 }
 
-// marker is the name of a record that the first replica creates and that is never deleted.
-const marker = "marker"
-
 // opened is a record that was decrypted.
 type opened struct {
 	revision uint64
@@ -72,21 +68,10 @@ func OpenSharedStore(ctx context.Context, r *cluster.Replica) (*Store, error) {
 		tickets: tickets,
 		opened:  make(map[string]opened),
 	}
-	if s.epoch, err = s.mark(ctx); err != nil {
+	if s.epoch, err = s.group.Mark(ctx); err != nil {
 		return nil, fmt.Errorf("logins of the cluster: %w", err)
 	}
 	return &Store{shared: s}, nil
-}
-
-// mark returns the value of the marker, and creates it if it is missing.
-func (s *sharedStore) mark(ctx context.Context) (epoch string, err error) {
-	epoch = rand.Text()
-	_, err = s.group.Put(ctx, marker, []byte(epoch), 0, 0)
-	if !errors.Is(err, cluster.ErrConflict) {
-		return epoch, err
-	}
-	r, err := s.group.Read(ctx, marker)
-	return string(r.Value), err
 }
 
 // sealerOf returns the cipher for a key of the cluster.
@@ -155,7 +140,7 @@ func (s *sharedStore) loadLocked(records map[string]cluster.Record) contents {
 	}
 	for name, r := range records {
 		known, ok := s.opened[name]
-		if name == marker {
+		if name == cluster.Marker {
 			continue
 		}
 		if !ok || known.revision != r.Revision {
@@ -185,12 +170,12 @@ func (e entry) newer(other entry) bool {
 }
 
 func (s *sharedStore) lostLocked(records map[string]cluster.Record) bool {
-	return string(records[marker].Value) != s.epoch
+	return string(records[cluster.Marker].Value) != s.epoch
 }
 
 // restore stores the entries again after the engine has lost its data.
 func (s *sharedStore) restore(ctx context.Context) {
-	if _, err := s.group.Read(ctx, marker); errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
+	if _, err := s.group.Read(ctx, cluster.Marker); errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
 		return // the next time
 	}
 	s.mu.Lock()
@@ -209,7 +194,7 @@ func (s *sharedStore) restore(ctx context.Context) {
 			return // the next time
 		}
 	}
-	epoch, err := s.mark(ctx)
+	epoch, err := s.group.Mark(ctx)
 	if err != nil || s.group.Sync(ctx) != nil {
 		return
 	}

@@ -146,7 +146,7 @@ func TestApprovalsOfOne(t *testing.T) {
 // TestFirstToEnd: a revocation is displaced only if nothing else can be.
 func TestFirstToEnd(t *testing.T) {
 	records := map[string]cluster.Record{
-		approvalMarker: {Value: []byte("X")},
+		cluster.Marker: {Value: []byte("X")},
 		"aa1":          {Key: "revoked", Value: []byte(`{"until":"2026-01-01T00:00:00Z","revoked":true}`)},
 		"aa2":          {Key: "late", Value: []byte(`{"until":"2026-01-03T00:00:00Z"}`)},
 		"aa3":          {Key: "permanent", Value: []byte(`{}`)},

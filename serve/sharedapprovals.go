@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -50,10 +49,9 @@ type approvalRecord struct {
 
 // The records of consents.
 const (
-	approvalGroup  = "approval"
-	approvalMarker = "marker" // created by the first replica, and never deleted
-	holderBytes    = 10       // of the hash of a principal, at the start of a name
-	approvalBytes  = 20
+	approvalGroup = "approval"
+	holderBytes   = 10 // of the hash of a principal, at the start of a name
+	approvalBytes = 20
 )
 
 // Limits of shared consents.
@@ -82,7 +80,7 @@ func ShareApprovals(ctx context.Context, r *cluster.Replica, log *slog.Logger) (
 		last:     make(map[string]approvalRecord),
 		unstored: make(map[string]approvalRecord),
 	}
-	if s.epoch, err = s.mark(ctx); err != nil {
+	if s.epoch, err = s.group.Mark(ctx); err != nil {
 		return nil, fmt.Errorf("approvals of the cluster: %w", err)
 	}
 	s.maintain(ctx)
@@ -165,17 +163,6 @@ func (a *approvalRecord) replaces(other *approvalRecord) bool {
 // ended reports whether the record has expired.
 func (a *approvalRecord) ended(now time.Time) bool { return !a.Until.IsZero() && !now.Before(a.Until) }
 
-// mark returns the value of the marker, and creates it if it is missing.
-func (s *sharedApprovals) mark(ctx context.Context) (epoch string, err error) {
-	epoch = rand.Text()
-	_, err = s.group.Put(ctx, approvalMarker, []byte(epoch), 0, 0)
-	if !errors.Is(err, cluster.ErrConflict) {
-		return epoch, err
-	}
-	r, err := s.group.Read(ctx, approvalMarker)
-	return string(r.Value), err
-}
-
 // has reports whether a consent is known to any replica. Before it says no, after which the user is
 // asked, it asks the engine for a consent that another replica may just have stored.
 func (s *sharedApprovals) has(ctx context.Context, key approvalKey) bool {
@@ -205,7 +192,7 @@ func (s *sharedApprovals) lost(ctx context.Context, name string) bool {
 	if !ok || !a.valid(time.Now()) {
 		return false
 	}
-	marker, err := s.group.Read(ctx, approvalMarker)
+	marker, err := s.group.Read(ctx, cluster.Marker)
 	if err == nil && string(marker.Value) == epoch {
 		return false
 	}
@@ -238,7 +225,7 @@ func (s *sharedApprovals) known(name string) (a approvalRecord, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if marker, err := s.group.Get(approvalMarker); err != nil || string(marker.Value) != s.epoch {
+	if marker, err := s.group.Get(cluster.Marker); err != nil || string(marker.Value) != s.epoch {
 		a, ok = s.last[name]
 	}
 	return a, ok
@@ -382,13 +369,13 @@ func (s *sharedApprovals) run(ctx context.Context) {
 func (s *sharedApprovals) maintain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storeApproval)
 	defer cancel()
-	if _, err := s.group.Read(ctx, approvalMarker); errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
+	if _, err := s.group.Read(ctx, cluster.Marker); errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
 		return
 	}
 	s.mu.Lock() // before reading, for put
 	version := s.group.Version()
 	records := s.group.Records()
-	lost := string(records[approvalMarker].Value) != s.epoch
+	lost := string(records[cluster.Marker].Value) != s.epoch
 	if lost {
 		for name, a := range s.last {
 			if _, ok := s.unstored[name]; !ok {
@@ -399,7 +386,7 @@ func (s *sharedApprovals) maintain(ctx context.Context) {
 		s.version = version
 		s.last = make(map[string]approvalRecord, len(records))
 		for name, r := range records {
-			if a, ok := readApproval(r); ok && name != approvalMarker {
+			if a, ok := readApproval(r); ok && name != cluster.Marker {
 				s.last[name] = a
 			}
 		}
@@ -424,7 +411,7 @@ func (s *sharedApprovals) maintain(ctx context.Context) {
 
 // adopt takes over the marker of an engine that had lost its data.
 func (s *sharedApprovals) adopt(ctx context.Context) {
-	epoch, err := s.mark(ctx)
+	epoch, err := s.group.Mark(ctx)
 	if err != nil || s.group.Sync(ctx) != nil {
 		return
 	}

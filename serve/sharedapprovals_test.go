@@ -3,12 +3,10 @@ package serve_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,28 +15,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 	"github.com/slipway-mcp/slipway/serve"
 )
-
-// stoppable is an engine that can stop storing and answering.
-type stoppable struct {
-	cluster.Engine
-	down atomic.Bool
-}
-
-var errEngineDown = errors.New("the engine is down")
-
-func (e *stoppable) Get(ctx context.Context, key string) (cluster.Record, error) {
-	if e.down.Load() {
-		return cluster.Record{}, errEngineDown
-	}
-	return e.Engine.Get(ctx, key)
-}
-
-func (e *stoppable) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
-	if e.down.Load() {
-		return 0, errEngineDown
-	}
-	return e.Engine.Create(ctx, key, value, ttl)
-}
 
 // approvalReplica is a replica that asks users before calls.
 type approvalReplica struct{ handler http.Handler }
@@ -114,7 +90,7 @@ func TestSharedApprovals(t *testing.T) {
 }
 
 func checkSharedApprovals(t *testing.T, engine cluster.Engine, lose func()) {
-	e := &stoppable{Engine: engine}
+	e := &cutEngine{Engine: engine}
 	a, b := startApprovalReplica(t, e), startApprovalReplica(t, e)
 	ran := func(r *approvalReplica, caller, tool string) bool {
 		return strings.Contains(r.call(caller, tool, ""), "ran "+tool)
@@ -160,12 +136,12 @@ func checkSharedApprovals(t *testing.T, engine cluster.Engine, lose func()) {
 	awaitReplicas(t, "the replicas to ask again", func() bool {
 		return !ran(a, "ann", "c_run") && !ran(b, "ann", "c_run") && !ran(a, "ann", "b_run") && !ran(b, "ann", "b_run")
 	})
-	e.down.Store(true)
+	e.cut.Store(true)
 	a.consent(t, a, "c_run")
 	if !ran(a, "ann", "c_run") || ran(b, "ann", "c_run") {
 		t.Error("while the engine is down, a consent is valid at the replica that asked")
 	}
-	e.down.Store(false)
+	e.cut.Store(false)
 	awaitReplicas(t, "the consent to reach the other replica", func() bool { return ran(b, "ann", "c_run") })
 }
 

@@ -94,7 +94,7 @@ const slice = 6
 const maxQueue = 5000
 
 // In a flood, the lists and counters are drawn at intervals: 60 times a second would take longer than
-// decoding, and nobody could read it.
+// decoding, and cannot be read at that pace.
 const flood = 100 // lines
 const interval = 100 // milliseconds
 
