@@ -33,12 +33,14 @@ type hop struct {
 	server  *http.Server
 	changes *changePublisher
 	tokens  *tokenSharing
-	buffers sync.Pool     // of *[]byte, see answerWriter
-	limits  *limitSharing // nil without limits
-	quotas  *quotas       // nil without quotas
-	handler *Handler
-	version string
-	probes  probes
+	buffers sync.Pool // of *[]byte, see answerWriter
+	// keptBytes is the size of the bodies that are read before they are forwarded.
+	keptBytes atomic.Int64
+	limits    *limitSharing // nil without limits
+	quotas    *quotas       // nil without quotas
+	handler   *Handler
+	version   string
+	probes    probes
 	// sessions are those of stateless sources, which other replicas can continue.
 	sessions *ownedSessions
 	// ending is done once forwarded streams have to end.
@@ -347,7 +349,11 @@ func (h *Handler) taskOwner(r *http.Request) string {
 // stream. If the other replica is lost meanwhile, the client gets an error at once. It returns
 // false if the replica cannot be reached: the request was not sent, and is not answered.
 func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, as *hopped) (sent bool) {
-	body, kept, err := keepBody(w, r)
+	kept := p.reserveBody(r.ContentLength)
+	if kept {
+		defer p.keptBytes.Add(-r.ContentLength)
+	}
+	body, err := keepBody(w, r, kept)
 	if err != nil {
 		p.refuseBody(w, r, err)
 		return true
@@ -410,25 +416,41 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	return true
 }
 
-// maxKeptBody limits a body that is read before it is forwarded.
-const maxKeptBody = 64 << 10
+// Limits of bodies that are read before they are forwarded. Others are forwarded as they arrive.
+const (
+	maxKeptBody   = 64 << 10 // bytes of one
+	maxKeptBodies = 16 << 20 // bytes of all
+)
 
-// keepBody returns the body to forward. That of r stays readable if the replica cannot be reached. A small one is
-// read first: net/http then sends it in one piece with the headers. Otherwise kept is false, and the connection
-// is in full duplex.
-func keepBody(w http.ResponseWriter, r *http.Request) (body io.ReadCloser, kept bool, err error) {
-	if r.ContentLength <= 0 || r.ContentLength > maxKeptBody {
+// reserveBody reports whether a body of n bytes, or of an unknown length if n is negative, may be read before it
+// is forwarded. If so, keptBytes contains it.
+func (p *hop) reserveBody(n int64) bool {
+	switch {
+	case n <= 0 || n > maxKeptBody:
+		return false
+	case p.keptBytes.Add(n) > maxKeptBodies:
+		p.keptBytes.Add(-n)
+		return false
+	}
+	return true
+}
+
+// keepBody returns the body to forward. If it is kept, that of r stays readable if the replica cannot be reached, and
+// it is read first: net/http then sends it in one piece with the headers. Otherwise the connection is in full
+// duplex.
+func keepBody(w http.ResponseWriter, r *http.Request, kept bool) (body io.ReadCloser, err error) {
+	if !kept {
 		// An owner may answer before the end of the body was read. net/http would then close the body
 		// under the proxy, whose connection breaks, and with it the answer.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
-		return io.NopCloser(r.Body), false, nil
+		return io.NopCloser(r.Body), nil
 	}
 	text := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, text); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(text))
-	return io.NopCloser(bytes.NewReader(text)), true, nil
+	return io.NopCloser(bytes.NewReader(text)), nil
 }
 
 // refuseBody answers a request whose body has not arrived, so that nothing was forwarded.
