@@ -311,10 +311,7 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 		return err
 	}
 	s := p.at.newSession(p.id)
-	s.revision = revision
-	s.written = time.Now()
-	s.attempted.Store(true)
-	s.term.Store(term)
+	s.adopted(revision, term)
 	a.add(s)
 	if err := p.at.server.RestoreSession(p.id, claim.Value); err != nil {
 		a.remove(s, "")

@@ -69,30 +69,19 @@ var adoptions = [...]string{"handover", "takeover"}
 
 // ownedSession is one of them.
 type ownedSession struct {
-	id  string
-	key string // of its record
-	at  *sessionsAt
+	ownedClaim
 
-	// attempted is set once the record may exist, so that another replica could adopt the session.
-	attempted atomic.Bool
-	// term is that of the replica when it last wrote the record.
-	term atomic.Uint64
-
-	// writing is of capacity 1, and held while the record is written; it guards the following fields.
-	// It is not a mutex, because the engine may take long and a request that waits may be cancelled.
-	writing  chan struct{}
-	revision uint64
-	written  time.Time
-	over     bool // the session has ended here
-
-	// lost is set once another replica continues the session: nothing is answered for it any more.
-	lost atomic.Bool
+	id string
+	at *sessionsAt
 
 	active int // messages being served; guarded by ownedSessions.mu
 	// leaving is not nil once a successor is about to continue the session, and closed when this
 	// replica has given it up. ownedSessions.mu guards the field.
 	leaving chan struct{}
 }
+
+// key returns the key of the record.
+func (s *ownedSession) key() string { return s.at.keyOf(s.id) }
 
 // sessionsAt are the sessions of one endpoint.
 type sessionsAt struct {
@@ -177,25 +166,10 @@ func (at *sessionsAt) ttl() time.Duration { return at.server.SessionTTL() * 3 / 
 // newSession returns a session of this replica, for add.
 func (at *sessionsAt) newSession(id string) *ownedSession {
 	return &ownedSession{
-		id:  id,
-		key: at.keyOf(id),
-		at:  at,
-
-		writing: make(chan struct{}, 1),
+		id: id,
+		at: at,
 	}
 }
-
-// lock waits until no record of the session is being written, or ctx ends.
-func (s *ownedSession) lock(ctx context.Context) error {
-	select {
-	case s.writing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *ownedSession) unlock() { <-s.writing }
 
 // add adds a session that this replica owns.
 func (a *ownedSessions) add(s *ownedSession) {
@@ -261,7 +235,7 @@ func (at *sessionsAt) Forget(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	err := at.all.replica.DeleteClaim(ctx, s.key)
+	err := at.all.replica.DeleteClaim(ctx, s.key())
 	s.over = err == nil
 	return err
 }
@@ -276,7 +250,7 @@ func (at *sessionsAt) confirm(ctx context.Context, s *ownedSession) error {
 	if !ok {
 		return nil
 	}
-	revision, err := at.all.replica.WriteClaim(ctx, s.key, record, 0, term, at.ttl())
+	revision, err := at.all.replica.WriteClaim(ctx, s.key(), record, 0, term, at.ttl())
 	if err == nil {
 		s.revision = revision
 	}
@@ -295,7 +269,7 @@ func (at *sessionsAt) Ended(id string) {
 	delete(a.owned, id)
 	delete(a.dirty, s)
 	if s.attempted.Load() {
-		a.deleted[s.key] = struct{}{}
+		a.deleted[s.key()] = struct{}{}
 	}
 	a.mu.Unlock()
 	a.signal()
@@ -418,8 +392,7 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 	if s.lost.Load() {
 		return cluster.ErrLost
 	}
-	term := a.replica.Term()
-	if term == 0 {
+	if a.replica.Term() == 0 {
 		return errNoLease
 	}
 	record, ok := s.at.server.SessionRecord(s.id)
@@ -433,18 +406,8 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 		a.log.Debug("session not stored", "error", errRecordSize)
 		return errRecordSize
 	}
-	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
-	defer cancel()
-	s.attempted.Store(true)
-	s.term.CompareAndSwap(0, term)
-	revision, err := a.replica.WriteClaim(ctx, s.key, record, s.revision, s.term.Load(), s.at.ttl())
-	switch {
-	case err == nil:
-		s.revision = revision
-		s.written = time.Now()
-		s.term.Store(term)
-	case errors.Is(err, cluster.ErrLost):
-		s.lost.Store(true)
+	err := s.ownedClaim.write(ctx, a.replica, s.key(), record, s.at.ttl())
+	if errors.Is(err, cluster.ErrLost) {
 		a.fenced.Add(1)
 		s.at.server.DropSession(s.id) // before remove: what the server has and a does not is not fenced
 		a.remove(s, "")
@@ -455,14 +418,7 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 
 // holds reports whether this replica certainly owns a session now.
 func (a *ownedSessions) holds(s *ownedSession) bool {
-	if s.lost.Load() {
-		return false
-	}
-	if !s.attempted.Load() {
-		return true // no other replica can know it
-	}
-	term := a.replica.Term()
-	return term != 0 && term == s.term.Load()
+	return s.heldBy(a.replica)
 }
 
 // verify returns nil if this replica owns a session. After it has lost its lease, it asks the
@@ -542,7 +498,7 @@ func (a *ownedSessions) renew(ctx context.Context) {
 		if s.lock(ctx) != nil {
 			return
 		}
-		due := ok && seen.After(s.written) && time.Since(s.written) > s.at.ttl()/5
+		due := ok && seen.UnixNano() > s.written && s.sinceWritten() > s.at.ttl()/5
 		s.unlock()
 		if due {
 			a.markDirty(s)

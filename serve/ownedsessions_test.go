@@ -132,11 +132,11 @@ func TestChangeAtLostSession(t *testing.T) {
 	e := cluster.NewMemory()
 	a, b := newOwner(t, e), newOwner(t, e)
 	s := a.start(t)
-	claim, err := b.replica.ReadClaim(t.Context(), s.key)
+	claim, err := b.replica.ReadClaim(t.Context(), s.key())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.replica.Adopt(t.Context(), s.key, &claim, a.replica.ID(), time.Minute); err != nil {
+	if _, err := b.replica.Adopt(t.Context(), s.key(), &claim, a.replica.ID(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
@@ -284,7 +284,7 @@ func TestReleaseUnderLoad(t *testing.T) {
 		if a.server.HasSession(s.id) || a.all.find(s.id) != nil {
 			t.Fatal("a released session is still here")
 		}
-		claim, err := b.replica.ReadClaim(t.Context(), s.key)
+		claim, err := b.replica.ReadClaim(t.Context(), s.key())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +363,7 @@ func TestAdoptionThatFails(t *testing.T) {
 		t.Fatalf("subscribe: %d %s", w.Code, w.Body)
 	}
 	adopt := func() error {
-		claim, err := b.replica.ReadClaim(t.Context(), s.key)
+		claim, err := b.replica.ReadClaim(t.Context(), s.key())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +376,7 @@ func TestAdoptionThatFails(t *testing.T) {
 		t.Errorf("with another key: %v, want errUnreadable", err)
 	}
 	b.sessionsAt.server = usual
-	if claim, err := b.replica.ReadClaim(t.Context(), s.key); err != nil || claim.Owner != a.replica.ID() {
+	if claim, err := b.replica.ReadClaim(t.Context(), s.key()); err != nil || claim.Owner != a.replica.ID() {
 		t.Errorf("the owner of a record that cannot be read is %q, %v", claim.Owner, err)
 	}
 	full := mcpserver.New(b.source, &mcpserver.Options{
@@ -412,7 +412,7 @@ func TestGuests(t *testing.T) {
 	e := cluster.NewMemory()
 	a, b := newOwner(t, e), newOwner(t, e)
 	s := a.start(t)
-	claim, err := b.replica.ReadClaim(t.Context(), s.key)
+	claim, err := b.replica.ReadClaim(t.Context(), s.key())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,14 +437,14 @@ func TestReleaseTakenBack(t *testing.T) {
 		t.Fatal("the session is not released")
 	}
 	asked := released{a.replica.ID(), s.releasedAt()}
-	claim, err := b.replica.ReadClaim(t.Context(), s.key)
+	claim, err := b.replica.ReadClaim(t.Context(), s.key())
 	if err != nil || !asked.is(&claim) {
 		t.Fatalf("the record is of revision %d, %v; %+v was released", claim.Revision, err, asked)
 	}
 	if err := a.placer(s.id, released{}).adopt(t.Context(), &claim); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := b.replica.ReadClaim(t.Context(), s.key)
+	taken, err := b.replica.ReadClaim(t.Context(), s.key())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,11 +468,11 @@ func TestReadsAreBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := a.all.read(ctx, s.key); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := a.all.read(ctx, s.key()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	time.AfterFunc(10*time.Millisecond, func() { <-a.all.reads })
-	if claim, err := a.all.read(t.Context(), s.key); err != nil || claim.Owner != a.replica.ID() {
+	if claim, err := a.all.read(t.Context(), s.key()); err != nil || claim.Owner != a.replica.ID() {
 		t.Errorf("after one has ended: %+v, %v", claim, err)
 	}
 }
