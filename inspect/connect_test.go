@@ -88,25 +88,73 @@ func TestAuthorizationServer(t *testing.T) {
 	}
 }
 
-// The body of an HTTP error answers the request of its exchange, although it has no id.
-func TestErrorWithoutID(t *testing.T) {
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = io.WriteString(w, `{"error":"this server wants a token"}`)
-	}))
+// What a server sends in place of a message answers the request of its exchange.
+func TestHTTPErrorAnswers(t *testing.T) {
+	const (
+		html = "<h1>Bad Gateway</h1>"
+		text = "text/html"
+		json = "application/json"
+	)
+	tests := []struct {
+		name   string
+		status int
+		kind   string // content type
+		body   string
+		frame  string // kind of the answer
+		fault  string
+	}{
+		{"no id", 401, json, `{"error":"this server wants a token"}`, "response", "this server wants a token"},
+		{"id null", 403, json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}`, "response", "no"},
+		{"empty error", 502, text, "", "head", "HTTP status 502"},
+		{"page", 502, text, html, "body", "HTTP status 502, not a message"},
+		{"damaged JSON", 500, json, `{"error":`, "body", "HTTP status 500, not a message"},
+		{"page of a proxy", 200, text, html, "body", "not a message"},
+		{"empty", 200, json, "", "body", "empty response"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", test.kind)
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			}))
+			defer web.Close()
+			var opened atomic.Int32
+			d := newDesk(t, nil, at(web.URL, &opened))
+			d.state("failed", func(s *inspect.State) bool { return s.Error != nil })
+			var found struct{ Frames, Answers []inspect.Frame }
+			d.get("/api/search?q=is:open", &found)
+			if len(found.Frames) != 0 {
+				t.Errorf("open requests are %+v, want none", found.Frames)
+			}
+			d.get("/api/search?q="+url.QueryEscape("kind:request method:server/discover is:error"), &found)
+			if len(found.Frames) == 0 || len(found.Answers) == 0 {
+				t.Fatalf("found %+v, want the request and its answer", found)
+			}
+			request, got := found.Frames[0], found.Answers[0]
+			if request.Pair != got.Seq || got.Pair != request.Seq || got.Kind != test.frame || got.Took <= 0 ||
+				got.Failure == nil || got.Failure.Text != test.fault {
+				t.Errorf("answer of %d is %+v (%+v), want %s with %q", request.Seq, got, got.Failure, test.frame, test.fault)
+			}
+		})
+	}
+}
+
+// A request whose connection broke is not open.
+func TestLostConnectionAnswers(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer web.Close()
 	var opened atomic.Int32
 	d := newDesk(t, nil, at(web.URL, &opened))
 	d.state("failed", func(s *inspect.State) bool { return s.Error != nil })
-	var found struct{ Frames []inspect.Frame }
-	d.get("/api/search?q="+url.QueryEscape("method:server/discover is:error"), &found)
-	if len(found.Frames) != 2 || found.Frames[0].Pair != found.Frames[1].Seq {
-		t.Errorf("%+v, want a request and its answer", found.Frames)
-	}
+	var found struct{ Frames, Answers []inspect.Frame }
 	d.get("/api/search?q=is:open", &found)
 	if len(found.Frames) != 0 {
 		t.Errorf("open requests are %+v, want none", found.Frames)
+	}
+	d.get("/api/search?q="+url.QueryEscape("kind:request is:error"), &found)
+	if len(found.Answers) == 0 || found.Answers[0].Kind != "step" || found.Answers[0].Error == "" {
+		t.Errorf("found %+v, want a request that is answered by an error", found)
 	}
 }
 

@@ -3,6 +3,8 @@ package inspect
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -39,7 +41,7 @@ type feed struct {
 	requests map[requestKey]uint64 // open requests
 	streams  map[streamKey]int     // call of an HTTP exchange
 	// posts has the request of an HTTP exchange: an HTTP error has no id.
-	posts   map[streamKey]requestKey
+	posts   map[streamKey]uint64
 	sentIDs sync.Map // sentKey to int: the call that a message carries
 }
 
@@ -77,7 +79,7 @@ func newFeed(in *Inspector, r *mcplog.Redactor) *feed {
 		done:     make(chan struct{}),
 		requests: make(map[requestKey]uint64),
 		streams:  make(map[streamKey]int),
-		posts:    make(map[streamKey]requestKey),
+		posts:    make(map[streamKey]uint64),
 	}
 	f.wake = sync.NewCond(&f.mu)
 	go f.run()
@@ -186,34 +188,79 @@ func (f *feed) classify(frame *Frame) {
 		if sent {
 			f.attribute(frame)
 		}
-		if sent && frame.Channel == string(tap.Post) {
-			f.posts[stream] = requestKey{frame.Source, sent, string(frame.ID)}
-		}
 		if frame.Call != 0 && frame.Channel != string(tap.Stdio) {
 			f.streams[stream] = frame.Call
 		}
 	case mcplog.Response:
 		key := requestKey{frame.Source, !sent, string(frame.ID)}
-		if len(frame.ID) == 0 {
-			key = f.posts[stream]
-		}
 		request := f.in.store.get(f.requests[key])
+		if request == nil && frame.Channel == string(tap.Post) { // an HTTP error, whose id is null or missing
+			request = f.in.store.get(f.posts[stream])
+		}
 		delete(f.requests, key)
 		delete(f.streams, stream)
 		delete(f.posts, stream)
 		if request == nil {
 			break
 		}
-		frame.Pair = request.Seq
+		frame.answers(request)
 		frame.Method = request.Method
 		frame.Name = request.Name
-		frame.Took = frame.Nanoseconds - request.Nanoseconds
-		frame.Call = request.Call
-		frame.Cause = request.Cause
 		frame.judge()
 	case mcplog.Notification:
 		frame.Call = f.callOf(frame)
+	default:
+		f.classifyHTTP(frame, stream)
 	}
+}
+
+// answers pairs a frame with its request.
+func (f *Frame) answers(request *Frame) {
+	f.Pair = request.Seq
+	f.Took = f.Nanoseconds - request.Nanoseconds
+	f.Call = request.Call
+	f.Cause = request.Cause
+}
+
+// classifyHTTP pairs what answers a request in place of a message: the head of an HTTP error, a body that is not a
+// message, or the loss of the connection. A later part of the same response replaces an earlier one.
+func (f *feed) classifyHTTP(frame *Frame, stream streamKey) {
+	request := f.in.store.get(f.posts[stream])
+	if request == nil || frame.Direction == mcplog.Out {
+		return
+	}
+	head := f.in.store.get(request.Pair) // of the response, if that is an error
+	switch tap.Kind(frame.Kind) {
+	case tap.Head:
+		if frame.Status/100 == 2 {
+			return
+		}
+		frame.Failure = &Failure{Text: fmt.Sprintf("HTTP status %d", frame.Status)}
+	case tap.Body:
+		if frame.Channel != string(tap.Post) {
+			return
+		}
+		frame.Failure = &Failure{Text: "not a message"}
+		if len(frame.body) == 0 {
+			frame.Failure.Text = "empty response"
+		}
+		if head != nil {
+			frame.Failure.Text = head.Failure.Text + ", " + frame.Failure.Text
+		}
+		delete(f.posts, stream)
+	case tap.Step:
+		if frame.Error == "" {
+			return
+		}
+		frame.Failure = &Failure{Text: frame.Error}
+		delete(f.posts, stream)
+	default:
+		return
+	}
+	if head != nil {
+		frame.Status = head.Status
+	}
+	frame.answers(request)
 }
 
 // attribute sets the call that a request was made for.
@@ -266,7 +313,11 @@ func rpcFailure(raw []byte) *Failure {
 		Data    json.RawMessage `json:"data"`
 	}
 	if json.Unmarshal(raw, &e) != nil {
-		return &Failure{Text: excerpt(raw, 500)}
+		text, ok := jsonscan.Unquote(raw)
+		if !ok {
+			text = string(raw)
+		}
+		return &Failure{Text: excerpt([]byte(text), 500)}
 	}
 	fail := &Failure{
 		Text: excerpt([]byte(e.Message), 2000),
@@ -281,14 +332,20 @@ func rpcFailure(raw []byte) *Failure {
 // follow does what follows from a frame that is now in the store.
 func (f *feed) follow(frame *Frame) {
 	sent := frame.Direction == mcplog.Out
+	if frame.Kind != mcplog.Request && frame.Pair != 0 {
+		f.in.store.change(frame.Pair, func(request *Frame) { request.Pair = frame.Seq })
+	}
 	switch frame.Kind {
 	case mcplog.Request:
 		f.requests[requestKey{frame.Source, sent, string(frame.ID)}] = frame.Seq
+		if sent && frame.Channel == string(tap.Post) {
+			f.posts[streamKey{frame.Source, frame.Stream}] = frame.Seq
+		}
+		f.forget()
 		if c := f.in.calls.get(frame.Call); c != nil && sent {
 			c.setRequest(frame.Seq)
 		}
 	case mcplog.Response:
-		f.in.store.change(frame.Pair, func(request *Frame) { request.Pair = frame.Seq })
 		if c := f.in.calls.get(frame.Call); c != nil && !sent {
 			c.setAnswer(frame)
 		}
@@ -296,6 +353,19 @@ func (f *feed) follow(frame *Frame) {
 		f.notification(frame)
 	case stepKind:
 		f.in.step(frame)
+	}
+}
+
+// forget drops requests that were never answered and are no longer kept. There are at most as many others as
+// frames, so it has something to drop whenever there are twice as many.
+func (f *feed) forget() {
+	first, _ := f.in.store.bounds()
+	gone := func(seq uint64) bool { return seq < first }
+	if len(f.requests) > 2*f.in.store.maxFrames {
+		maps.DeleteFunc(f.requests, func(_ requestKey, seq uint64) bool { return gone(seq) })
+	}
+	if len(f.posts) > 2*f.in.store.maxFrames {
+		maps.DeleteFunc(f.posts, func(_ streamKey, seq uint64) bool { return gone(seq) })
 	}
 }
 

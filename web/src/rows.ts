@@ -12,6 +12,9 @@ export interface Row {
   inRun?: boolean
 }
 
+/** isAnswer reports whether a frame answers a request: a response, or what came in its place. */
+export const isAnswer = (f: Frame): boolean => f.pair !== undefined && f.kind !== 'request'
+
 export const answerOf = (f: Frame, all: ReadonlyMap<number, Frame> = framesBySeq): Frame | undefined =>
   f.kind === 'request' && f.pair ? all.get(f.pair) : undefined
 
@@ -56,7 +59,8 @@ export class Rows {
     const { view, rows, tail } = this
     if (f.seq <= view.after || view.hidden.has(f.src)) return
     if (!view.transport && isTransport(f)) return
-    if (f.kind === 'response' && f.pair && this.all.has(f.pair)) return
+    // The row of a request has its answer, too. An HTTP head is also what is asked for with view.transport.
+    if (isAnswer(f) && this.all.has(f.pair!) && !(view.transport && f.kind === 'head')) return
     if (tail && f.kind === 'notification' && isSame(tail.first, f)) {
       if (tail.run) tail.run.push(f)
       else tail.run = [tail.first, f]
@@ -99,7 +103,7 @@ export class Rows {
     // An opened run and its first frame have the same number: the run comes first.
     for (let i = low - 1; i >= 0 && i > low - 3; i--) if (rows[i]!.first.seq === seq) return i
     const f = this.all.get(seq)
-    if (f?.kind === 'response' && f.pair && f.pair < seq) return this.indexOf(f.pair)
+    if (f && isAnswer(f) && f.pair! < seq) return this.indexOf(f.pair!)
     const run = rows[low - 1]?.run
     return run && run.at(-1)!.seq >= seq ? low - 1 : -1
   }

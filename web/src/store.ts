@@ -191,7 +191,7 @@ function takeFrame(f: Frame): void {
   frames.push(f)
   framesBySeq.set(f.seq, f)
   if (f.seq > lastSeq) lastSeq = f.seq
-  if (f.kind === 'response' && f.pair) {
+  if (f.pair && f.kind !== 'request') {
     const request = framesBySeq.get(f.pair)
     if (request) request.pair = f.seq
   }

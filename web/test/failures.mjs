@@ -42,6 +42,21 @@ failing('a connection that is cut', async () => [`${await urls()}/dies`], { step
 failing('a process that dies', async () => ['--', testserver, 'dies'], { step: 'FATAL: missing environment variable API_KEY', action: /exit status 1/ })
 failing('a program that does not exist', async () => ['--', '/nowhere/server'], { step: 'not found', action: /try again/ })
 
+check('an HTTP error that is no message answers its request in Traffic, with its status and what came', async () => {
+  const lab = await inspect([`${await urls()}/404`])
+  await connected(lab)
+  const { page, clean, close } = await visit(lab, { path: 'f' })
+  const row = page.locator('[data-list=traffic] .row', { hasText: 'server/discover' }).first()
+  await row.getByText('HTTP status 404, not a message').waitFor()
+  must(!(await page.locator('[data-list=traffic]').innerText()).includes('(open)'), 'a request is shown as open')
+  await row.click()
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.locator('.details').getByText('404 page not found').waitFor()
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
 check('fails: a server that never answers has a clock and a way to stop', async () => {
   const { lab, page, clean, close, text } = await overview([`${await urls()}/hang`])
   const stop = page.locator('main').getByRole('button', { name: /stop|give up/i })

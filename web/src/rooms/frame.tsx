@@ -5,7 +5,7 @@ import { type Body, download, failureOf, firstPart, get, loadBody, request } fro
 import { bytes, count, duration, timeOfDay, tokens } from '../format'
 import * as json from '../json'
 import { address, go, param, setParams } from '../route'
-import { answerOf } from '../rows'
+import { answerOf, isAnswer } from '../rows'
 import { isDestructive, saveCall } from '../saved'
 import { call, calls, framesBySeq, frames, say, source, sources } from '../store'
 import type { Failure, Frame } from '../types'
@@ -78,7 +78,7 @@ function Message({ frame, id }: { frame: Frame | undefined; id: string }) {
       {root ? (
         <JSONTree root={root} label={`Frame ${frame.seq}`} id={id} depth={3} />
       ) : (
-        <TextView text={body.text || frame.text || frame.error || frame.detail || '(empty)'} label={`Frame ${frame.seq}`} />
+        <TextView text={body.text || frame.text || frame.err?.text || frame.error || frame.detail || '(empty)'} label={`Frame ${frame.seq}`} />
       )}
     </>
   )
@@ -332,7 +332,7 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
   // A comparison belongs to the frame that it was asked for.
   const asksCompared = useSignal({ seq: 0, to: 0 })
   const comparing = asksCompared.value.seq === frame.seq ? asksCompared.value.to : 0
-  const answered = frame.kind === 'response' && frame.pair ? (all.get(frame.pair) ?? framesBySeq.get(frame.pair)) : undefined
+  const answered = isAnswer(frame) ? (all.get(frame.pair!) ?? framesBySeq.get(frame.pair!)) : undefined
   const asked = answered ?? frame
   const answer = answered ? frame : (answerOf(frame, all) ?? answerOf(frame))
   const heads = headsOf(all, asked, answer)
