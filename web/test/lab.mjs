@@ -224,6 +224,32 @@ export async function tasks(page, work) {
   return { clock: Math.round(clock), processor: Math.round(processor), total: Math.round(total) }
 }
 
+/**
+ * observe makes the page record how long it takes from each click until what it changes is painted, and its tasks
+ * of over 50 ms. The browser measures both, so the time of the test and its round trips are not part of them, as
+ * with a user. Returns a function that returns the longest of each in milliseconds, and when each click was made.
+ */
+export async function observe(page) {
+  await page.evaluate(() => {
+    const seen = { clicks: [], tasks: [] }
+    window.observed = seen
+    addEventListener('click', (e) => seen.clicks.push({ at: e.timeStamp, took: 0 }), { capture: true })
+    const clickAt = (at) => seen.clicks.find((c) => Math.abs(c.at - at) < 1)
+    new PerformanceObserver((list) => {
+      for (const e of list.getEntries()) if (e.name === 'click') clickAt(e.startTime).took = e.duration
+    }).observe({ type: 'event', durationThreshold: 16 }) // faster ones are not reported
+    new PerformanceObserver((list) => {
+      for (const e of list.getEntries()) seen.tasks.push(e.duration)
+    }).observe({ type: 'longtask' })
+  })
+  return () =>
+    page.evaluate(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200)) // observers are called after the paint
+      const { clicks, tasks } = window.observed
+      return { click: Math.max(0, ...clicks.map((c) => c.took)), task: Math.max(0, ...tasks), at: clicks.map((c) => c.at) }
+    })
+}
+
 const sessions = new WeakMap()
 
 /** metrics returns the counters of the page. They count from the first time on. */

@@ -1,5 +1,5 @@
 // Many tools, many frames, large results.
-import { call, check, holds, inspect, metrics, must, none, ready, tasks, testserver, total, visit, within } from './lab.mjs'
+import { call, check, holds, inspect, metrics, must, none, observe, ready, tasks, testserver, total, visit, within } from './lab.mjs'
 
 const longest = 100 // milliseconds that the page may not answer
 
@@ -91,32 +91,58 @@ check('1,000 tools are drawn at once', async () => {
   return `${spent.total} ms of the processor with loading the page; first paint after ${painted.toFixed(0)} ms`
 }, { alone: true })
 
+// flooded waits until the page has a number of frames, and returns when that was.
+const flooded = async (page, count) => {
+  const at = await page.waitForFunction(
+    (n) => Number(document.querySelector('.dock-strip button').textContent.replace(/\D/g, '')) >= n && performance.now(),
+    count,
+    { timeout: 30_000, polling: 20 },
+  )
+  return at.jsonValue()
+}
+
 check('10,000 notifications: no task over 100 ms, a click is answered, none is lost', async () => {
   const lab = await inspect(['--', testserver, 'large'])
   const { page, clean, close } = await visit(lab, { path: 't/flood' })
   await ready(page)
-  await page.getByRole('button', { name: /^Call/ }).waitFor()
-  let slowest = 0
+  const button = page.getByRole('button', { name: /^Call/ })
+  await button.waitFor()
+  // Clicks as fast as they can be made, without a trace: tracing takes as long as what the page does.
+  const places = {}
+  for (const room of ['f', 'h', 't']) {
+    const { x, y, width, height } = await page.locator(`.rail a[href^="/${room}"]`).boundingBox()
+    places[room] = [x + width / 2, y + height / 2]
+  }
+  const observed = await observe(page)
+  await button.click()
+  const end = flooded(page, 10_000)
+  let done = false
+  end.finally(() => (done = true)).catch(() => undefined)
+  for (let i = 0; !done; i++) await page.mouse.click(...places['fhft'[i % 4]])
+  const last = await end
+  const { click, task, at } = await observed()
+  const during = at.filter((time) => time < last).length - 1 // the first one made the call
+  must(during >= 2, `only ${during} clicks during the flood`)
+  within('a click is answered', click, 100)
+  within('longest task that the page observed', task, 100)
+
+  // The tasks with the time of the processor, from a trace.
+  await page.mouse.click(...places.t)
+  await button.waitFor()
   const spent = await tasks(page, async () => {
-    await page.getByRole('button', { name: /^Call/ }).click()
-    for (const room of ['f', 'h', 'f', 't', 'f']) {
-      const start = performance.now()
-      await page.evaluate((r) => document.querySelector(`.rail a[href^="/${r}"]`).click(), room)
-      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)))
-      slowest = Math.max(slowest, performance.now() - start)
-    }
-    await page.waitForFunction(() => document.body.innerText.includes('×10,000'), null, { timeout: 30_000 })
+    await button.click()
+    for (const room of 'fhftf') await page.mouse.click(...places[room])
+    await flooded(page, 20_000)
   })
   must(spent.processor <= longest, `the longest task took ${spent.processor} ms of the processor (${spent.clock} ms)`)
   within('longest task', spent.clock, longest)
-  within('a click is answered', slowest, 100)
-  await holds(async () => (await total(lab, 'method:notifications/message')) === 10_000, 'notifications are missing in Traffic')
+  await holds(async () => (await total(lab, 'method:notifications/message')) === 20_000, 'notifications are missing in Traffic')
   const rows = await page.locator('[data-list=traffic] .row').count()
   must(rows <= 120, `${rows} rows`)
   none(await clean())
   await close()
   lab.stop()
-  return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; slowest change of room ${slowest.toFixed(0)} ms`
+  return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; the slowest of ${during} clicks was painted after ${click} ms`
 }, { alone: true })
 
 check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little memory', async () => {
