@@ -63,8 +63,8 @@ func TestSizeOfInspect(t *testing.T) {
 	}
 	with, without := size("with"), size("without", "-overlay", filepath.Join(dir, "overlay.json"))
 	t.Logf("%d bytes of %d", with-without, with)
-	if grows := with - without; grows < 100_000 || grows > 790_000 {
-		t.Errorf("slipway inspect adds %d bytes to the binary, want at most 790,000", grows)
+	if grows := with - without; grows < 100_000 || grows > 780_000 {
+		t.Errorf("slipway inspect adds %d bytes to the binary, want at most 780,000", grows)
 	}
 }
 

@@ -9,12 +9,14 @@ import (
 
 // axe is the file of axe-core that goes into the binary, for user interfaces of tools.
 type axe struct {
+	web    string // with node_modules
 	source string // of the npm package
 	packed string // in internal/axe
 }
 
 func newAxe(root string) *axe {
 	return &axe{
+		web:    filepath.Join(root, "web"),
 		source: filepath.Join(root, "web", "node_modules", "axe-core", "axe.min.js"),
 		packed: filepath.Join(root, "internal", "axe", "axe.min.js.gz"),
 	}
@@ -37,5 +39,9 @@ func (a *axe) update(check bool) error {
 		return errors.New("internal/axe is not that of web/package-lock.json\n" +
 			"hint: run go run -C web/build . and commit its output")
 	}
-	return os.WriteFile(a.packed, pack(want), 0o644)
+	packed, err := smaller(a.web, "gzip", want)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(a.packed, packed, 0o644)
 }

@@ -2,9 +2,6 @@ module github.com/slipway-mcp/slipway/web/build
 
 go 1.26
 
-require (
-	github.com/evanw/esbuild v0.28.2
-	github.com/klauspost/compress v1.20.3
-)
+require github.com/evanw/esbuild v0.28.2
 
 require golang.org/x/sys v0.0.0-20220715151400-c0bba94af5f8 // indirect

@@ -13,7 +13,7 @@ const fetchPacked = (url) =>
     }).on('error', reject)
   })
 
-check('weight: the page has at most 59.5 KB compressed, 89 KB in all, and asks for no font or image', async () => {
+check('weight: the page has at most 56 KB compressed, 83 KB in all, and asks for no font or image', async () => {
   const lab = await inspect(['--', testserver, 'large'])
   const { page, requests, clean, close } = await visit(lab)
   await ready(page)
@@ -30,8 +30,8 @@ check('weight: the page has at most 59.5 KB compressed, 89 KB in all, and asks f
     must(headers['content-encoding'] === 'gzip' ? gunzipSync(body).length > 0 : body.length < 2000 || url.endsWith('/'), `${url} is not compressed`)
     must(/html|javascript|css/.test(headers['content-type']), `${url} is ${headers['content-type']}`)
   }
-  must(weight <= 59_500, `${weight} bytes`)
-  must(weight + later <= 89_000, `${weight + later} bytes in all`)
+  must(weight <= 56_000, `${weight} bytes`)
+  must(weight + later <= 83_000, `${weight + later} bytes in all`)
   must(atFirst.length <= 3, `files: ${atFirst.join(', ')}`)
   none(await clean())
   await close()
