@@ -290,7 +290,8 @@ func smaller(web, verb string, content []byte) ([]byte, error) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("node smaller.mjs %s: %w\nhint: install Node.js 20 or newer, then npm ci --prefix web", verb, err)
+		return nil, fmt.Errorf("node smaller.mjs %s: %w\nhint: install Node.js 20 or newer, then npm ci --prefix web",
+			verb, err)
 	}
 	return out, nil
 }
