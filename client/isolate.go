@@ -115,7 +115,7 @@ func Isolate(src *Source, opts *IsolateOptions) *Isolated {
 	if clients := src.opts.Clients; clients != nil {
 		i.unwatch = clients.Watch(i.sessionEnded)
 	}
-	src.opts.Processes.opened(i, 1)
+	src.opts.Processes.opened(i, true)
 	return i
 }
 
@@ -176,7 +176,7 @@ func (i *Isolated) Close() error {
 	i.unwatch()
 	i.mu.Lock()
 	if !i.closed {
-		i.Source.opts.Processes.opened(i, -1)
+		i.Source.opts.Processes.opened(i, false)
 	}
 	i.closed = true
 	for _, t := range i.tenants {
@@ -197,6 +197,25 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 	if err != nil {
 		return nil, nil, err
 	}
+	permitted, err := i.Source.opts.Processes.permit(ctx, i)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, left, err := i.enterAs(ctx, key, principal)
+	if err != nil {
+		permitted()
+		return nil, nil, err
+	}
+	return src, func() {
+		left()
+		permitted()
+	}, nil
+}
+
+// enterAs is enter for a permitted request, with the key of its process.
+func (i *Isolated) enterAs(
+	ctx context.Context, key tenantKey, principal string,
+) (src *Source, leave func(), err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {
@@ -249,7 +268,7 @@ func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, 
 	case p != nil && i.opts.Transport != nil:
 		principal = principalKey(p)
 	case p != nil:
-		principal = "principal " + p.Name
+		principal = principalNamed(p.Name)
 	case i.opts.Transport != nil:
 		return key, "", mcp.Errorf(mcp.CodeToolDenied,
 			"%s is used with the login of each caller, and this request has no caller", i.subject())
@@ -268,6 +287,36 @@ func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, 
 			"the server runs for each session, and this request belongs to none: send initialize first, or authenticate")
 	}
 	return tenantKey{principal: principal}, principal, nil
+}
+
+func principalNamed(name string) string { return "principal " + name }
+
+// runsFor reports whether a process of a principal runs; "" is that of requests without one.
+func (i *Isolated) runsFor(name string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, t := range i.tenants {
+		if t.isOf(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tenant) isOf(name string) bool {
+	return t.principal == principalNamed(name) || name == "" && t.principal == ""
+}
+
+// stopFor stops the processes of a principal. Each channel is closed when one has stopped.
+func (i *Isolated) stopFor(name string) (stopping []<-chan struct{}) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, t := range i.tenants {
+		if t.isOf(name) && !i.closed {
+			stopping = append(stopping, i.stopLocked(t))
+		}
+	}
+	return stopping
 }
 
 // makeRoomLocked counts the process that startLocked starts, and stops idle ones if there are too many.

@@ -1,6 +1,10 @@
 package client
 
 import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -16,6 +20,10 @@ type Processes struct {
 
 	running  atomic.Int64
 	sessions atomic.Int64 // open servers with a process for each session
+	guard    atomic.Pointer[func(ctx context.Context, principal string) (leave func(), err error)]
+
+	mu           sync.Mutex
+	perPrincipal map[*Isolated]struct{} // open servers with a process for each principal
 }
 
 // Running returns how many processes run.
@@ -24,11 +32,87 @@ func (p *Processes) Running() int { return int(p.running.Load()) }
 // PerSession reports whether a server has a process for each session.
 func (p *Processes) PerSession() bool { return p.sessions.Load() > 0 }
 
-// opened adds an open server, or removes it with -1.
-func (p *Processes) opened(i *Isolated, n int64) {
-	if p != nil && i.opts.By == BySession && i.countsProcesses() {
-		p.sessions.Add(n)
+// PerPrincipal reports whether a server has a process for each principal.
+func (p *Processes) PerPrincipal() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.perPrincipal) > 0
+}
+
+// Guard makes servers with a process for each principal call guard before a request uses or starts the process of its
+// principal; "" is that of requests without one. An error refuses the request; otherwise leave is called after it. So
+// a principal can have its process at one of several replicas only.
+func (p *Processes) Guard(guard func(ctx context.Context, principal string) (leave func(), err error)) {
+	p.guard.Store(&guard)
+}
+
+// RunsFor reports whether a process of a principal runs.
+func (p *Processes) RunsFor(principal string) bool {
+	for _, i := range p.isolated() {
+		if i.runsFor(principal) {
+			return true
+		}
 	}
+	return false
+}
+
+// StopFor stops the processes of a principal, whose requests in flight fail, and waits until they have stopped or
+// ctx ends.
+func (p *Processes) StopFor(ctx context.Context, principal string) {
+	for _, i := range p.isolated() {
+		for _, stopped := range i.stopFor(principal) {
+			select {
+			case <-stopped:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// isolated returns the open servers with a process for each principal.
+func (p *Processes) isolated() []*Isolated {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.perPrincipal))
+}
+
+// opened adds an open server, or removes it.
+func (p *Processes) opened(i *Isolated, open bool) {
+	if p == nil || !i.countsProcesses() {
+		return
+	}
+	switch {
+	case i.opts.By == BySession && open:
+		p.sessions.Add(1)
+	case i.opts.By == BySession:
+		p.sessions.Add(-1)
+	default:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.perPrincipal == nil {
+			p.perPrincipal = make(map[*Isolated]struct{})
+		}
+		p.perPrincipal[i] = struct{}{}
+		if !open {
+			delete(p.perPrincipal, i)
+		}
+	}
+}
+
+// permit calls the guard for a request to a server.
+func (p *Processes) permit(ctx context.Context, i *Isolated) (leave func(), err error) {
+	if p == nil || i.opts.By != ByPrincipal || !i.countsProcesses() {
+		return func() {}, nil
+	}
+	guard := p.guard.Load()
+	if guard == nil {
+		return func() {}, nil
+	}
+	name := ""
+	if caller := mcp.PrincipalFrom(ctx); caller != nil {
+		name = caller.Name
+	}
+	return (*guard)(ctx, name)
 }
 
 // reserve counts a process that is about to start, and reports whether it may.

@@ -90,3 +90,59 @@ func TestProcessesTogether(t *testing.T) {
 		t.Errorf("%d processes run after the end, want 0", n)
 	}
 }
+
+// TestProcessGuard guards servers with a process for each principal: the guard decides before a process is used or
+// started, and the processes of one principal can be stopped.
+func TestProcessGuard(t *testing.T) {
+	all := &client.Processes{}
+	free := make(chan struct{})
+	close(free)
+	src := open(t, memory(t, &holding{started: make(chan struct{}, 9), release: free}),
+		&client.Options{Lazy: true, Processes: all})
+	i := client.Isolate(src, &client.IsolateOptions{By: client.ByPrincipal})
+	t.Cleanup(func() { _ = i.Close() })
+	if !all.PerPrincipal() {
+		t.Error("a server by principal does not count as one")
+	}
+	inside := map[string]int{}
+	all.Guard(func(_ context.Context, principal string) (func(), error) {
+		if principal == "bob" {
+			return nil, mcp.Errorf(mcp.CodeToolBusy, "bob is elsewhere")
+		}
+		inside[principal]++
+		return func() { inside[principal]-- }, nil
+	})
+	server := mcpserver.New(i, nil).HTTPHandler(nil)
+	call := func(name string) string {
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{}}}`))
+		if name != "" {
+			r = r.WithContext(mcp.WithPrincipal(r.Context(), &mcp.Principal{Name: name}))
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	if answer := call("bob"); !strings.Contains(answer, "bob is elsewhere") || all.Running() != 0 {
+		t.Errorf("a refused call: %s, %d processes", answer, all.Running())
+	}
+	for _, name := range []string{"ada", ""} {
+		if answer := call(name); !strings.Contains(answer, "held") {
+			t.Fatalf("%q: %s", name, answer)
+		}
+	}
+	if len(inside) != 2 || inside["ada"] != 0 || inside[""] != 0 {
+		t.Errorf("the guard was entered and not left: %v", inside)
+	}
+	all.StopFor(t.Context(), "ada")
+	if all.RunsFor("ada") || !all.RunsFor("") || all.Running() != 1 {
+		t.Errorf("principal ada: %v, none: %v, %d processes; want only that of requests without one",
+			all.RunsFor("ada"), all.RunsFor(""), all.Running())
+	}
+	_ = i.Close()
+	if all.PerPrincipal() || all.Running() != 0 {
+		t.Error("a closed server counts")
+	}
+}

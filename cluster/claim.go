@@ -133,6 +133,14 @@ func (r *Replica) Now() Instant { return r.opts.System.Now() }
 // Lease returns how long a replica that does not report counts as alive.
 func (r *Replica) Lease() time.Duration { return r.opts.Lease }
 
+// Certain reports whether a claim that the engine does not have does not exist. It is false for the time of a lease
+// after the engine has failed or lost data: meanwhile, replicas write their claims again.
+func (r *Replica) Certain() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.failing && r.now().After(r.doubtful)
+}
+
 // ReadClaim reads a claim from the engine, or returns [ErrNotFound].
 func (r *Replica) ReadClaim(ctx context.Context, key string) (Claim, error) {
 	stored, err := r.engine.Get(ctx, key)

@@ -110,10 +110,27 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 	case s == nil && retiring && p.forwards.hops > 0:
 		p.refuseStopped(w, r) // nothing else would be forwarded here any more
 		return placed, true, true
+	}
+	home, done, ok := p.atHome(w, r, s)
+	switch {
+	case !ok || done:
+		return placed, done, ok
+	case s == nil && home != nil:
+		placed.w = &fencedWriter{
+			ResponseWriter: w,
+			fence:          home,
+			request:        r,
+		}
+		placed.leave = func() { p.homes.leave(home) }
+		if r.Method == http.MethodGet {
+			placed.leave()
+			placed.leave = nil
+		}
+		return placed, false, true
 	case s == nil:
 		return placed, false, true
 	}
-	if retiring && len(p.unreachable) == 0 && p.forwards.hops < maxHops {
+	if home == nil && retiring && len(p.unreachable) == 0 && p.forwards.hops < maxHops {
 		next := p.replica.Successor(p.id)
 		if next != nil && p.sessions.release(r.Context(), s, next.ID) {
 			p.forwards.released = released{p.replica.ID(), s.releasedAt()}
@@ -125,30 +142,34 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 		}
 	}
 	if !p.sessions.enter(s) {
+		p.homes.leave(home)
 		p.sessions.awaitLeft(r.Context(), s)
 		return placed, false, false
 	}
 	switch err := p.sessions.verify(r.Context(), s); {
 	case errors.Is(err, cluster.ErrLost):
-		p.sessions.leave(s)
+		p.leaveBoth(s, home)
 		return placed, false, false
 	case err != nil:
-		p.sessions.leave(s)
+		p.leaveBoth(s, home)
 		p.busy(w, r, "this replica cannot confirm that it owns the session, because the cluster engine "+
 			"does not answer, try again")
 		return placed, true, true
 	}
-	placed.w = &fencedWriter{
+	fenced := &fencedWriter{
 		ResponseWriter: w,
-		all:            p.sessions,
-		session:        s,
+		fence:          s,
 		request:        r,
 	}
+	if home != nil {
+		fenced.fence = fences{s, home}
+	}
+	placed.w = fenced
 	if r.Method == http.MethodGet { // streams do not keep a session here
-		p.sessions.leave(s)
+		p.leaveBoth(s, home)
 		return placed, false, true
 	}
-	placed.leave = func() { p.sessions.leave(s) }
+	placed.leave = func() { p.leaveBoth(s, home) }
 	return placed, false, true
 }
 
@@ -224,7 +245,12 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 		p.refuseStopped(w, r)
 		return placed, true, true
 	}
+	home, done := p.adoptionHome(w, r, &claim)
+	if done {
+		return placed, true, true
+	}
 	err = p.adopt(r.Context(), &claim)
+	p.homes.leave(home)
 	switch {
 	case err == nil, errors.Is(err, cluster.ErrConflict):
 		return placed, false, false // it is here, or at another replica

@@ -43,6 +43,7 @@ type hop struct {
 	probes    probes
 	// sessions are those of stateless sources, which other replicas can continue.
 	sessions *ownedSessions
+	homes    *callerHomes
 	// ending is done once forwarded streams have to end.
 	ending context.Context
 	end    context.CancelFunc
@@ -117,6 +118,7 @@ func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 
 		sessions: sessions,
 	}
+	p.homes = newCallerHomes(p, o.Callers)
 	p.ending, p.end = context.WithCancel(context.Background())
 	servers := []*mcpserver.Server{h.server}
 	for _, n := range h.endpoints {
@@ -152,6 +154,7 @@ func (p *hop) run() {
 	p.running.Go(func() { p.describe(ctx) })
 	p.sessions.start(ctx)
 	p.running.Go(func() { p.sessions.run(ctx) })
+	p.running.Go(func() { p.homes.run(ctx) })
 	p.running.Go(func() { p.keepLease(ctx) })
 	p.running.Go(func() { p.handler.placing.follow(ctx, p) })
 	if p.limits != nil {
@@ -212,6 +215,7 @@ const departTimeout = 5 * time.Second
 // depart makes the other replicas continue the sessions of this one at once.
 func (p *hop) depart(ctx context.Context) {
 	departed := p.sessions.beginDeparture(ctx)
+	p.homes.depart(ctx)
 	p.sessions.flush(ctx)
 	err := p.replica.Depart(ctx)
 	departed()
@@ -290,7 +294,11 @@ func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, d
 		r: r,
 	}
 	if sessionOf(r) == "" {
-		if p.r, done = h.placeNew(w, r); done {
+		if h.hop != nil && h.hop.homes.active() {
+			if p, done = h.placeCaller(w, r); done || p.leave != nil {
+				return p, done
+			}
+		} else if p.r, done = h.placeNew(w, r); done {
 			return p, true
 		}
 		r = p.r
@@ -362,7 +370,7 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	defer cancel(nil)
 	defer p.probes.watch(peer, cancel)()
 	defer context.AfterFunc(peer.Context(), func() { cancel(cluster.ErrGone) })()
-	if r.Method == http.MethodGet {
+	if r.Method == http.MethodGet || isListen(r) {
 		defer context.AfterFunc(p.ending, func() { cancel(nil) })()
 	}
 	outcome := hopAnswered
@@ -600,4 +608,5 @@ func (p *hop) metrics(t *exposition) {
 	t.family("slipway_cluster_sessions_fenced_total", "counter",
 		"Sessions that this replica gave up because another one had adopted them.")
 	t.sample("slipway_cluster_sessions_fenced_total", float64(p.sessions.fenced.Load()))
+	p.homes.metrics(t)
 }

@@ -102,6 +102,9 @@ type Live struct {
 	// Processes, if not nil, returns the processes that the Source runs for clients. Replicas of a
 	// Cluster start a session that needs one where the fewest run. It is called often.
 	Processes func() ProcessLoad
+	// Callers, if not nil, are the processes that the Source runs for one caller each. One replica of a Cluster runs
+	// all processes of a caller, and the others forward the requests of the caller to it.
+	Callers CallerProcesses
 	// Policy, if not nil, decides which caller may do what, on every surface. Nothing is
 	// permitted that its rules do not permit, and files of the Source are not served. Its gate
 	// is called after Auth and Limits, and before Server.Gate.

@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
-	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
@@ -697,59 +695,5 @@ func (a *ownedSessions) awaitLeft(ctx context.Context, s *ownedSession) {
 	}
 }
 
-// fencedWriter refuses what a replica would answer for a session that it may not own any more,
-// because it was suspended or cut off meanwhile.
-type fencedWriter struct {
-	http.ResponseWriter
-
-	all     *ownedSessions
-	session *ownedSession
-	request *http.Request
-	refused bool
-	started bool
-}
-
-// errFenced is the error of writes that are refused.
-var errFenced = errors.New("the replica does not own the session any more")
-
-// Unwrap is for [http.ResponseController].
-func (f *fencedWriter) Unwrap() http.ResponseWriter { return f.ResponseWriter }
-
-// WriteHeader implements [http.ResponseWriter].
-func (f *fencedWriter) WriteHeader(status int) {
-	if f.permitted() {
-		f.started = true
-		f.ResponseWriter.WriteHeader(status)
-	}
-}
-
-// Write implements [http.ResponseWriter].
-func (f *fencedWriter) Write(b []byte) (int, error) {
-	if !f.permitted() {
-		return 0, errFenced
-	}
-	f.started = true
-	return f.ResponseWriter.Write(b)
-}
-
-// permitted reports whether the session is still owned. Otherwise it answers with an error, unless
-// an answer has begun.
-func (f *fencedWriter) permitted() bool {
-	if f.refused {
-		return false
-	}
-	if f.all.holds(f.session) || f.all.verify(context.WithoutCancel(f.request.Context()), f.session) == nil {
-		return true
-	}
-	f.refused = true
-	if f.started {
-		// What has been sent must not look complete.
-		_ = http.NewResponseController(f.ResponseWriter).SetWriteDeadline(time.Now())
-		return false
-	}
-	header := f.ResponseWriter.Header()
-	clear(header)
-	writeError(f.ResponseWriter, f.request, http.StatusBadGateway, mcp.CodeInternalError,
-		"the replica lost its lease while it served the request: it may have run")
-	return false
-}
+// confirm implements fence.
+func (s *ownedSession) confirm(ctx context.Context) error { return s.at.all.verify(ctx, s) }

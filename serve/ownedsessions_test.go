@@ -142,8 +142,7 @@ func TestChangeAtLostSession(t *testing.T) {
 	w := httptest.NewRecorder()
 	fenced := &fencedWriter{
 		ResponseWriter: w,
-		all:            a.all,
-		session:        s,
+		fence:          s,
 		request:        httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil),
 	}
 	for range 2 {

@@ -16,9 +16,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// placing decides at which replica a session starts whose servers have a process for each session:
-// where the fewest run. Later requests follow the session. Without a cluster it only refuses
-// sessions for which no process may start.
+// placing decides at which replica a session starts whose servers have a process for each session, and which one is
+// the home of a caller, see callerHomes: where the fewest run. Later requests follow the session. Without a cluster
+// it only refuses sessions for which no process may start.
 type placing struct {
 	load func() ProcessLoad // nil if the source runs no processes for clients
 
@@ -65,13 +65,13 @@ func (p *placing) processes() *ProcessLoad {
 // active reports whether sessions have processes.
 func (p *placing) active() bool { return p.load != nil && p.load().PerSession }
 
-// follow asks the other replicas for their load while sessions have processes, until ctx ends. The
+// follow asks the other replicas for their load while sessions or callers have processes, until ctx ends. The
 // engine is not asked, so sessions are placed while it fails.
 func (p *placing) follow(ctx context.Context, h *hop) {
 	tick := time.NewTicker(loadEach)
 	defer tick.Stop()
 	for {
-		if p.active() {
+		if p.active() || h.homes.active() {
 			p.ask(ctx, h)
 		}
 		select {

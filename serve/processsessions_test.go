@@ -30,6 +30,8 @@ type programs struct {
 
 	// exit is how long a process takes to exit.
 	exit time.Duration
+	// waiting receives a value for each call of the tool wait, which lasts until goOn is closed.
+	waiting, goOn chan struct{}
 	// subscribing receives a value when a process is asked to watch a resource, and waits for answer.
 	subscribing, answer chan struct{}
 }
@@ -39,6 +41,8 @@ func newPrograms() *programs {
 		subscribed:  make(map[int][]string),
 		subscribing: make(chan struct{}, 10),
 		answer:      make(chan struct{}),
+		waiting:     make(chan struct{}, 10),
+		goOn:        make(chan struct{}),
 	}
 	close(p.answer)
 	return p
@@ -63,7 +67,7 @@ type program struct {
 
 func (p *program) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	cat, err := p.changing.Catalog(ctx)
-	cat.Tools = []mcp.Tool{{Name: "count", InputSchema: []byte(`{"type":"object"}`)}}
+	cat.Tools = countingTools()
 	cat.Logging = true
 	return cat, err
 }
@@ -81,7 +85,19 @@ func (p *program) Subscribe(ctx context.Context, uri string) error {
 	return nil
 }
 
-func (p *program) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+// countingTools are the tools of a program.
+func countingTools() []mcp.Tool {
+	return []mcp.Tool{
+		{Name: "count", InputSchema: []byte(`{"type":"object"}`)},
+		{Name: "wait", InputSchema: []byte(`{"type":"object"}`)},
+	}
+}
+
+func (p *program) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if params.Name == "wait" {
+		p.all.waiting <- struct{}{}
+		<-p.all.goOn
+	}
 	p.mu.Lock()
 	p.calls++
 	calls := p.calls
@@ -165,6 +181,15 @@ func serveSomeProcesses(
 	t *testing.T, e cluster.Engine, p *programs, how client.Failover, all *client.Processes,
 ) *replica {
 	t.Helper()
+	return serveIsolated(t, e, p, how, all, nil, nil)
+}
+
+// serveIsolated is serveSomeProcesses with what has a process of its own, and authentication.
+func serveIsolated(
+	t *testing.T, e cluster.Engine, p *programs, how client.Failover, all *client.Processes,
+	isolate *client.IsolateOptions, auth *serve.Auth,
+) *replica {
+	t.Helper()
 	clients := &server.Clients{}
 	src, err := client.Open(t.Context(), &client.Dialer{Name: "memory", Dial: p.dial}, &client.Options{
 		Lazy:      true,
@@ -173,7 +198,7 @@ func serveSomeProcesses(
 		Processes: all,
 		Previous: client.Previous{Catalog: &mcp.Catalog{
 			Server:    mcp.Implementation{Name: "programs", Version: "1"},
-			Tools:     []mcp.Tool{{Name: "count", InputSchema: []byte(`{"type":"object"}`)}},
+			Tools:     countingTools(),
 			Resources: []mcp.Resource{{URI: "test://a", Name: "a"}},
 			Subscribe: true,
 			Logging:   true,
@@ -182,18 +207,22 @@ func serveSomeProcesses(
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := client.Isolate(src, nil)
+	i := client.Isolate(src, isolate)
 	t.Cleanup(func() { _ = i.Close() })
 	r := startWithOptions(t, e, i, &serve.Options{
 		Server:      server.Options{Clients: clients},
 		Connections: serve.Connections{DrainTimeout: time.Minute},
-		Live: serve.Live{Processes: func() serve.ProcessLoad {
-			return serve.ProcessLoad{
-				Running:    all.Running(),
-				Max:        all.Max,
-				PerSession: all.PerSession(),
-			}
-		}},
+		Auth:        auth,
+		Live: serve.Live{
+			Callers: all,
+			Processes: func() serve.ProcessLoad {
+				return serve.ProcessLoad{
+					Running:    all.Running(),
+					Max:        all.Max,
+					PerSession: all.PerSession(),
+				}
+			},
+		},
 	}, time.Second)
 	stop := r.stop
 	r.stop = func() {

@@ -375,6 +375,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 			PerSession: f.processes.PerSession(),
 		}
 	}
+	f.Callers = &f.processes
 	if err := f.complete(log); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -411,5 +412,10 @@ func principalID(p *mcp.Principal) string {
 	if p == nil {
 		return ""
 	}
-	return "principal:" + p.Name
+	return principalPrefix + p.Name
 }
+
+const principalPrefix = "principal:"
+
+// callerOf returns the name of the principal with an id.
+func callerOf(id string) string { return strings.TrimPrefix(id, principalPrefix) }

@@ -162,6 +162,25 @@ func (s *Server) Restorable(ctx context.Context) bool {
 	return err == nil && (cat.Stateless || cat.Restartable)
 }
 
+// SessionCaller returns the name of the principal of a session, "" if it has none. ok is false if this server does
+// not have the session.
+func (s *Server) SessionCaller(id string) (name string, ok bool) {
+	session := s.sessions.find(id)
+	if session == nil {
+		return "", false
+	}
+	return callerOf(session.owner), true
+}
+
+// RecordCaller is SessionCaller for the record of a session of another server.
+func (s *Server) RecordCaller(id string, record []byte) (name string, err error) {
+	session, _, err := s.openRecord(id, record)
+	if err != nil {
+		return "", err
+	}
+	return callerOf(session.owner), nil
+}
+
 // HasSession reports whether this server has a session.
 func (s *Server) HasSession(id string) bool { return s.sessions.find(id) != nil }
 
