@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -75,6 +76,7 @@ func newBuilder(arg string, opts *Options) (*builder, error) {
 		rebuilt: roster.Rebuilt,
 	}
 	b.memory.MaxBytes = opts.MaxSiteBytes
+	b.spool = opts.PageCache
 	return b, nil
 }
 
@@ -135,8 +137,11 @@ type builder struct {
 	// input is read again for each build; memory has the site that is being served.
 	input  sitebuild.Input
 	memory *sitebuild.Memory
-	opts   *staticmcp.Options // of the site
-	log    *slog.Logger
+	// spool is the folder for the contents of a large site, if it exists: unlike the system's
+	// temporary folder, that of the page cache is not in memory. Or it is "".
+	spool string
+	opts  *staticmcp.Options // of the site
+	log   *slog.Logger
 	// seen is the state of the input at the last build.
 	seen fsutil.Snap
 	// rebuilt is called with the outcome of each rebuild.
@@ -175,13 +180,17 @@ func (b *builder) write(ctx context.Context, site *sitebuild.Site) (err error) {
 
 // writing returns how a site is written to memory.
 func (b *builder) writing() *sitebuild.Options {
-	return &sitebuild.Options{
+	o := &sitebuild.Options{
 		NoIndex:   true,
 		NoAliases: true,
 		Compact:   true,
 		Lenient:   true,
 		Progress:  b.progress,
 	}
+	if info, err := os.Stat(b.spool); err == nil && info.IsDir() {
+		o.TempDir = b.spool
+	}
+	return o
 }
 
 const (

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,6 +20,9 @@ import (
 // Memory is an output in memory, and the file system of the last write: staticmcp.Open
 // can serve a site from it while it is rewritten. Each write replaces the previous one
 // atomically. A Memory is safe for concurrent use, but allows only one Write at a time.
+//
+// Of a site larger than [SpoolOptions.SpoolBytes], the contents stay in the temporary file
+// of the write, which has no name, and only the names of files are in memory.
 type Memory struct {
 	// MaxBytes limits the total size of all files. Set it before the first write.
 	// Default: 1 GiB.
@@ -49,31 +54,25 @@ var (
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
 	m := &Memory{}
-	m.tree.Store(newTree())
+	m.tree.Store(&memoryTree{})
 	return m
 }
 
-// memoryTree is an immutable file tree.
+// memoryTree is an immutable file tree. Its folders are those that the paths imply: a site can
+// have a million files, most of them in a folder of their own.
 type memoryTree struct {
-	files map[string]*memoryFile
-	dirs  map[string][]fs.DirEntry // sorted by name
+	files []memoryFile // sorted by path
+	// spooled has the contents of all files that are not in memory, or is nil.
+	spooled *os.File
 }
 
-// memoryFile is a file or a folder. It is its own fs.FileInfo.
+// memoryFile is a file.
 type memoryFile struct {
-	// name is the last element of the path.
-	name     string
-	data     []byte
+	path     string
+	data     []byte // nil if it is spooled
+	at, size int64
 	sum      [sha256.Size]byte
-	modified time.Time
-	folder   bool
-}
-
-func newTree() *memoryTree {
-	return &memoryTree{
-		files: map[string]*memoryFile{".": {name: ".", folder: true}},
-		dirs:  map[string][]fs.DirEntry{".": nil},
-	}
+	modified int64 // in Unix nanoseconds
 }
 
 func (m *Memory) begin(*Options) (target, error) { return m, nil }
@@ -81,55 +80,79 @@ func (m *Memory) dir() string                    { return "" }
 func (m *Memory) close()                         {}
 
 // commit replaces the tree at once, so that readers see the old site or the new one.
-// Unchanged files are shared by both.
+// Unchanged files keep their time.
 func (m *Memory) commit(ctx context.Context, w *writer) error {
 	before := m.tree.Load()
-	after := newTree()
 	all := w.all()
+	slices.SortFunc(all, func(a, b file) int { return cmp.Compare(a.path, b.path) })
 	if err := m.fits(all); err != nil {
 		return err
 	}
-	now := time.Now()
+	after := &memoryTree{files: make([]memoryFile, len(all))}
+	now := time.Now().UnixNano()
+	olds := before.files
 	for i := range all {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		f := &all[i]
 		w.progress("writing", i+1, len(all), 0)
-		old := before.files[f.path]
-		if old != nil && old.sum == f.sum {
+		for len(olds) > 0 && olds[0].path < f.path {
+			w.result.note(Delete, olds[0].path)
+			olds = olds[1:]
+		}
+		made := &after.files[i]
+		*made = memoryFile{path: f.path, at: f.at, size: f.size, sum: f.sum, modified: now}
+		var old *memoryFile
+		if len(olds) > 0 && olds[0].path == f.path {
+			old = &olds[0]
+			olds = olds[1:]
+		}
+		switch {
+		case old == nil:
+			w.result.note(Create, f.path)
+		case old.sum == f.sum:
 			w.result.Unchanged++
-			after.add(f.path, old)
+			made.modified = old.modified
+			made.data = old.data
+		default:
+			w.result.note(Update, f.path)
+		}
+	}
+	for i := range olds {
+		w.result.note(Delete, olds[i].path)
+	}
+	if w.opts.DryRun {
+		return nil
+	}
+	var err error
+	if after.spooled, err = w.spool.release(); err != nil {
+		return err
+	}
+	if err := after.fill(w.spool); err != nil {
+		return err
+	}
+	m.tree.Store(after)
+	return nil
+}
+
+// fill sets the contents of the files that are in memory: those that are not spooled, and that
+// the tree before does not have.
+func (t *memoryTree) fill(from *spool) error {
+	for i := range t.files {
+		f := &t.files[i]
+		if t.spooled != nil {
+			f.data = nil
 			continue
 		}
-		action := Create
-		if old != nil {
-			action = Update
+		if f.data != nil {
+			continue
 		}
-		w.result.note(action, f.path)
-		data, err := w.spool.read(f.at, f.size)
+		data, err := from.read(f.at, f.size)
 		if err != nil {
 			return err
 		}
-		after.add(f.path, &memoryFile{
-			name:     path.Base(f.path),
-			data:     bytes.Clone(data),
-			sum:      f.sum,
-			modified: now,
-		})
-	}
-	for name, old := range before.files {
-		if !old.folder && after.files[name] == nil {
-			w.result.note(Delete, name)
-		}
-	}
-	for _, entries := range after.dirs {
-		slices.SortFunc(entries, func(a, b fs.DirEntry) int {
-			return cmp.Compare(a.Name(), b.Name())
-		})
-	}
-	if !w.opts.DryRun {
-		m.tree.Store(after)
+		f.data = append(make([]byte, 0, len(data)), data...) // not nil, even if it is empty
 	}
 	return nil
 }
@@ -150,120 +173,172 @@ func (m *Memory) fits(all []file) error {
 	return nil
 }
 
-// add adds a file and its parent folders.
-func (t *memoryTree) add(name string, f *memoryFile) {
-	t.files[name] = f
-	for {
-		dir := path.Dir(name)
-		t.dirs[dir] = append(t.dirs[dir], fs.FileInfoToDirEntry(f))
-		if t.files[dir] != nil {
-			return
-		}
-		f = &memoryFile{
-			name:   path.Base(dir),
-			folder: true,
-		}
-		t.files[dir] = f
-		name = dir
-	}
-}
-
 // Open implements fs.FS.
 func (m *Memory) Open(name string) (fs.File, error) {
 	t := m.tree.Load()
-	f, err := t.lookup("open", name)
+	i, err := t.lookup("open", name)
 	if err != nil {
 		return nil, err
 	}
 	return &openFile{
-		memoryFile: f,
-		reader:     bytes.NewReader(f.data),
-		entries:    t.dirs[name],
+		memoryInfo: i,
+		tree:       t,
+		dir:        name,
+		reader:     io.NewSectionReader(t.reader(i.memoryFile), 0, i.Size()),
 	}, nil
 }
 
 // ReadFile implements fs.ReadFileFS.
 func (m *Memory) ReadFile(name string) ([]byte, error) {
-	f, err := m.tree.Load().lookup("read", name)
-	if err == nil && f.folder {
+	t := m.tree.Load()
+	i, err := t.lookup("read", name)
+	if err == nil && i.IsDir() {
 		err = pathError("read", name, fs.ErrInvalid)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return bytes.Clone(f.data), nil
+	data := make([]byte, i.Size())
+	if _, err := t.reader(i.memoryFile).ReadAt(data, 0); err != nil && len(data) > 0 {
+		return nil, pathError("read", name, err)
+	}
+	return data, nil
 }
 
 // ReadDir implements fs.ReadDirFS.
 func (m *Memory) ReadDir(name string) ([]fs.DirEntry, error) {
 	t := m.tree.Load()
-	f, err := t.lookup("readdir", name)
-	if err == nil && !f.folder {
+	i, err := t.lookup("readdir", name)
+	if err == nil && !i.IsDir() {
 		err = pathError("readdir", name, fs.ErrInvalid)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(t.dirs[name]), nil
+	return t.entries(name), nil
 }
 
 // Stat implements fs.StatFS.
 func (m *Memory) Stat(name string) (fs.FileInfo, error) {
-	f, err := m.tree.Load().lookup("stat", name)
+	i, err := m.tree.Load().lookup("stat", name)
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return i, nil
 }
 
 // lookup returns a file or folder, with the errors of package fs.
-func (t *memoryTree) lookup(op, name string) (*memoryFile, error) {
+func (t *memoryTree) lookup(op, name string) (memoryInfo, error) {
 	if !fs.ValidPath(name) {
-		return nil, pathError(op, name, fs.ErrInvalid)
+		return memoryInfo{}, pathError(op, name, fs.ErrInvalid)
 	}
-	if f := t.files[name]; f != nil {
-		return f, nil
+	if name == "." {
+		return memoryInfo{name: name}, nil
 	}
-	return nil, pathError(op, name, fs.ErrNotExist)
+	at := t.search(name)
+	if at < len(t.files) && t.files[at].path == name {
+		return memoryInfo{path.Base(name), &t.files[at]}, nil
+	}
+	if at = t.search(name + "/"); at < len(t.files) && strings.HasPrefix(t.files[at].path, name+"/") {
+		return memoryInfo{name: path.Base(name)}, nil
+	}
+	return memoryInfo{}, pathError(op, name, fs.ErrNotExist)
+}
+
+// search returns the index of the first file whose path is not less than name.
+func (t *memoryTree) search(name string) int {
+	return sort.Search(len(t.files), func(i int) bool { return t.files[i].path >= name })
+}
+
+// entries returns the entries of a folder, sorted by name.
+func (t *memoryTree) entries(dir string) []fs.DirEntry {
+	prefix := dir + "/"
+	if dir == "." {
+		prefix = ""
+	}
+	var list []fs.DirEntry
+	for at := t.search(prefix); at < len(t.files) && strings.HasPrefix(t.files[at].path, prefix); {
+		name, _, folder := strings.Cut(t.files[at].path[len(prefix):], "/")
+		info := memoryInfo{name: name}
+		if folder {
+			at = t.search(prefix + name + string(rune('/'+1)))
+		} else {
+			info.memoryFile = &t.files[at]
+			at++
+		}
+		list = append(list, fs.FileInfoToDirEntry(info))
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return list
+}
+
+// reader returns the contents of a file, or none for a folder, which is nil.
+func (t *memoryTree) reader(f *memoryFile) io.ReaderAt {
+	switch {
+	case f == nil:
+		return strings.NewReader("")
+	case f.data != nil:
+		return bytes.NewReader(f.data)
+	}
+	return io.NewSectionReader(t.spooled, f.at, f.size)
+}
+
+// memoryInfo is the fs.FileInfo of a file, or of a folder, which has no memoryFile.
+type memoryInfo struct {
+	name string // the last element of the path
+	*memoryFile
 }
 
 // Name implements fs.FileInfo.
-func (f *memoryFile) Name() string { return f.name }
+func (i memoryInfo) Name() string { return i.name }
 
 // Size implements fs.FileInfo.
-func (f *memoryFile) Size() int64 { return int64(len(f.data)) }
+func (i memoryInfo) Size() int64 {
+	if i.memoryFile == nil {
+		return 0
+	}
+	return i.size
+}
 
 // ModTime implements fs.FileInfo.
-func (f *memoryFile) ModTime() time.Time { return f.modified }
+func (i memoryInfo) ModTime() time.Time {
+	if i.memoryFile == nil {
+		return time.Time{}
+	}
+	return time.Unix(0, i.modified)
+}
 
 // IsDir implements fs.FileInfo.
-func (f *memoryFile) IsDir() bool { return f.folder }
+func (i memoryInfo) IsDir() bool { return i.memoryFile == nil }
 
 // Sys implements fs.FileInfo.
-func (f *memoryFile) Sys() any { return nil }
+func (i memoryInfo) Sys() any { return nil }
 
 // Mode implements fs.FileInfo.
-func (f *memoryFile) Mode() fs.FileMode {
-	if f.folder {
+func (i memoryInfo) Mode() fs.FileMode {
+	if i.IsDir() {
 		return fs.ModeDir | 0o555
 	}
 	return 0o444
 }
 
-// openFile is an open memoryFile.
+// openFile is an open file or folder.
 type openFile struct {
-	*memoryFile
-	// reader reads a file, entries are those of a folder.
-	reader  *bytes.Reader
+	memoryInfo
+	tree *memoryTree
+	dir  string // the whole path
+	// reader reads a file; entries are those of a folder that were not read yet, once listed.
+	reader  *io.SectionReader
 	entries []fs.DirEntry
+	listed  bool
 }
 
 // Stat implements fs.File.
-func (o *openFile) Stat() (fs.FileInfo, error) { return o.memoryFile, nil }
+func (o *openFile) Stat() (fs.FileInfo, error) { return o.memoryInfo, nil }
 
 // Read implements fs.File.
 func (o *openFile) Read(p []byte) (int, error) {
-	if o.folder {
+	if o.IsDir() {
 		return 0, pathError("read", o.name, fs.ErrInvalid)
 	}
 	return o.reader.Read(p)
@@ -284,8 +359,12 @@ func (o *openFile) Close() error { return nil }
 
 // ReadDir implements fs.ReadDirFile.
 func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
-	if !o.folder {
+	if !o.IsDir() {
 		return nil, pathError("readdir", o.name, fs.ErrInvalid)
+	}
+	if !o.listed {
+		o.entries = o.tree.entries(o.dir)
+		o.listed = true
 	}
 	if n <= 0 || n > len(o.entries) {
 		if n > 0 && len(o.entries) == 0 {
@@ -301,11 +380,8 @@ func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
 // String lists the paths, for tests and messages.
 func (m *Memory) String() string {
 	var names []string
-	for name, f := range m.tree.Load().files {
-		if !f.folder {
-			names = append(names, name)
-		}
+	for _, f := range m.tree.Load().files {
+		names = append(names, f.path)
 	}
-	slices.Sort(names)
 	return strings.Join(names, "\n")
 }

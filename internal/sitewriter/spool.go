@@ -3,9 +3,14 @@ package sitewriter
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // spool stores written data, in memory up to a limit and then in a temporary file.
@@ -41,7 +46,8 @@ func (s *spool) write(data []byte) (at int64, err error) {
 
 // spill moves the contents from memory to a temporary file.
 func (s *spool) spill() error {
-	f, err := os.CreateTemp(s.dir, ".slipway-build-*")
+	name := filepath.Join(cmp.Or(s.dir, os.TempDir()), ".slipway-build-"+rand.Text())
+	f, err := fsutil.OpenShared(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("make temporary file: %w", err)
 	}
@@ -86,6 +92,21 @@ func (s *spool) settle() error {
 		return nil
 	}
 	return s.out.Flush()
+}
+
+// release returns the temporary file, or nil if everything is in memory. The caller owns it
+// then: it is closed when it is not used any more, and has no name. Nothing can be written after
+// that.
+func (s *spool) release() (*os.File, error) {
+	if s.file == nil {
+		return nil, nil
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	file := s.file
+	s.file = nil
+	return file, nil
 }
 
 // close releases the memory and the temporary file.
