@@ -218,7 +218,7 @@ func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 	same := false
 	if err == nil {
 		defer there.Close()
-		if same, err = sameBytes(made, there); err != nil {
+		if same, err = new(comparison).equal(made, there); err != nil {
 			return err
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -242,14 +242,19 @@ func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// sameBytes reports whether two streams are equal. It reads a to its end if they are.
-func sameBytes(a, b io.Reader) (bool, error) {
+// comparison compares streams. Its buffers are used for all of them.
+type comparison struct{ one, two []byte }
+
+// equal reports whether two streams are equal. It reads a to its end if they are.
+func (c *comparison) equal(a, b io.Reader) (bool, error) {
 	const size = 1 << 15
-	one := make([]byte, size)
-	two := make([]byte, size)
+	if c.one == nil {
+		c.one = make([]byte, size)
+		c.two = make([]byte, size)
+	}
 	for {
-		n, errA := io.ReadFull(a, one)
-		m, errB := io.ReadFull(b, two)
+		n, errA := io.ReadFull(a, c.one)
+		m, errB := io.ReadFull(b, c.two)
 		endA := errors.Is(errA, io.EOF) || errors.Is(errA, io.ErrUnexpectedEOF)
 		endB := errors.Is(errB, io.EOF) || errors.Is(errB, io.ErrUnexpectedEOF)
 		switch {
@@ -257,7 +262,7 @@ func sameBytes(a, b io.Reader) (bool, error) {
 			return false, errA
 		case errB != nil && !endB:
 			return false, errB
-		case n != m || string(one[:n]) != string(two[:m]):
+		case n != m || string(c.one[:n]) != string(c.two[:m]):
 			return false, nil
 		case endA || endB:
 			return endA == endB, nil

@@ -583,7 +583,7 @@ func (w *writer) keep(f file, data []byte, q *question) (err error) {
 
 // questionOf returns the question of an answer.
 func (w *writer) questionOf(f *file) (*question, error) {
-	text, err := w.spool.read(f.at+f.size, int64(f.question))
+	text, err := w.spool.view(f.at+f.size, int64(f.question))
 	if err != nil {
 		return nil, err
 	}

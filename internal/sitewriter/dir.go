@@ -92,6 +92,9 @@ type dirTarget struct {
 	at      *os.Root
 	atDir   string
 	journal *os.File
+
+	comparison comparison
+	copied     []byte // the buffer of put
 }
 
 func (t *dirTarget) dir() string {
@@ -422,7 +425,7 @@ func (t *dirTarget) state(w *writer, f *file) (state, error) {
 	if err != nil {
 		return 0, err
 	}
-	equal, err := sameBytes(made, there)
+	equal, err := t.comparison.equal(made, there)
 	if err != nil || equal {
 		return same, err
 	}
@@ -582,7 +585,11 @@ func (t *dirTarget) put(w *writer, f *file) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(into, from)
+	if t.copied == nil {
+		t.copied = make([]byte, 1<<16)
+	}
+	// Without the methods of a file, which allocate a buffer for each copy.
+	_, err = io.CopyBuffer(struct{ io.Writer }{into}, struct{ io.Reader }{from}, t.copied)
 	if f.path == manifestName || f.path == indexName {
 		err = errors.Join(err, into.Sync())
 	}

@@ -7,7 +7,10 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strconv"
+	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -87,34 +90,36 @@ func (w *writer) keepInner(path string, data []byte) error {
 
 // shards writes the list of files in shards.
 func (w *writer) shards(files []file, index *staticmcp.Index) error {
-	var part []staticmcp.IndexEntry
+	doc := []byte("[")
+	first, count := 0, 0
 	for i := range files {
-		e, err := w.entry(&files[i])
-		if err != nil {
+		if count > 0 {
+			doc = append(doc, ',')
+		}
+		var err error
+		if doc, err = w.appendEntry(append(doc, '\n'), &files[i]); err != nil {
 			return err
 		}
-		part = append(part, e)
+		count++
 		last := i == len(files)-1
 		sum := sha256.Sum256([]byte(files[i].path))
 		boundary := (uint16(sum[0])<<8|uint16(sum[1]))&(1<<shardBits-1) == 0
-		if !last && !boundary && len(part) < maxShard {
+		if !last && !boundary && count < maxShard {
 			continue
 		}
-		first := sha256.Sum256([]byte(part[0].Path))
+		name := sha256.Sum256([]byte(files[first].path))
 		shard := staticmcp.IndexShard{
-			Path:  indexDir + "index/" + hex.EncodeToString(first[:8]) + ".json",
-			First: part[0].Path,
-			Count: len(part),
+			Path:  indexDir + "index/" + hex.EncodeToString(name[:8]) + ".json",
+			First: files[first].path,
+			Count: count,
 		}
-		doc, err := entryLines(part)
-		if err != nil {
-			return err
-		}
-		if err := w.keepInner(shard.Path, append(doc, '\n')); err != nil {
+		if err := w.keepInner(shard.Path, append(doc, "\n]\n"...)); err != nil {
 			return err
 		}
 		index.Shards = append(index.Shards, shard)
-		part = part[:0]
+		doc = doc[:1]
+		first = i + 1
+		count = 0
 	}
 	return nil
 }
@@ -141,6 +146,58 @@ func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
 	e.Prompt = q.Prompt
 	e.Arguments = q.Arguments
 	return e, nil
+}
+
+// appendEntry appends the entry of a file as JSON. There are often ten for each page, so the
+// question is not decoded: its members have the names and the form that they have in the entry.
+func (w *writer) appendEntry(doc []byte, f *file) ([]byte, error) {
+	if !isPlainText(f.path) {
+		e, err := w.entry(f)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := mcp.Marshal(e)
+		return append(doc, raw...), err
+	}
+	doc = append(append(append(doc, `{"path":"`...), f.path...), `","size":`...)
+	doc = strconv.AppendInt(doc, f.size, 10)
+	if w.packs(f.path) {
+		doc = append(doc, `,"packed":true`...)
+	} else {
+		doc = append(hex.AppendEncode(append(doc, `,"sha256":"`...), f.sum[:]), '"')
+	}
+	if f.question > 0 {
+		text, err := w.spool.view(f.at+f.size, int64(f.question))
+		if err != nil {
+			return nil, err
+		}
+		_, err = jsonscan.Object(text, 0, 0, func(name []byte, i int) (int, error) {
+			end, err := jsonscan.Value(text, i)
+			switch string(name) {
+			case "tool", "uri", "prompt", "arguments":
+				doc = append(append(append(doc, `,"`...), name...), `":`...)
+				doc = append(doc, text[i:end]...)
+			}
+			return end, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if f.spare {
+		doc = append(doc, `,"alias":true`...)
+	}
+	return append(doc, '}'), nil
+}
+
+// isPlainText reports whether a text is its own form in JSON.
+func isPlainText(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // entryLines encodes entries as an array with one entry per line, for readable diffs.

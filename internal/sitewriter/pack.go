@@ -65,7 +65,7 @@ func (w *writer) packAnswers(ctx context.Context) error {
 		var err error
 		text, err = packs.Append(text[:0], next, len(part), func(k int) (string, []byte, error) {
 			f := &w.packed[part[k].at]
-			doc, err := w.spool.read(f.at, f.size)
+			doc, err := w.spool.view(f.at, f.size)
 			return f.path, doc, err
 		})
 		if err != nil {

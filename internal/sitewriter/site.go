@@ -106,7 +106,8 @@ type Completion struct {
 // Text returns a tool answer with one text. arguments is any value that encoding/json
 // encodes as an object, or nil; if it cannot be encoded, [Write] reports an error.
 func Text(tool string, arguments any, text string) *Answer {
-	result := append([]byte(`{"content":[{"type":"text","text":`), quote(text)...)
+	result := append(roomFor(text), `{"content":[{"type":"text","text":`...)
+	result = jsonscan.AppendQuote(result, text)
 	return &Answer{
 		Tool:      tool,
 		Arguments: object(arguments),
@@ -128,14 +129,18 @@ func Structured(tool string, arguments any, text string, structured json.RawMess
 
 // TextResource returns the contents of a text resource.
 func TextResource(uri, mimeType, text string) *Answer {
-	result := append([]byte(`{"uri":`), quote(uri)...)
-	result = append(append(result, `,"mimeType":`...), quote(mimeType)...)
-	result = append(append(result, `,"text":`...), quote(text)...)
+	result := jsonscan.AppendQuote(append(roomFor(text), `{"uri":`...), uri)
+	result = jsonscan.AppendQuote(append(result, `,"mimeType":`...), mimeType)
+	result = jsonscan.AppendQuote(append(result, `,"text":`...), text)
 	return &Answer{
 		URI:    uri,
 		Result: append(result, '}'),
 	}
 }
+
+// roomFor returns an empty slice with room for a text as JSON, with its escapes and what
+// surrounds it.
+func roomFor(text string) []byte { return make([]byte, 0, len(text)+len(text)/16+256) }
 
 func quote(s string) []byte { return jsonscan.AppendQuote(nil, s) }
 

@@ -23,6 +23,7 @@ type spool struct {
 	file   *os.File // nil while everything is in memory
 	out    *bufio.Writer
 	size   int64
+	buffer []byte // of view
 }
 
 // write appends data and returns its offset.
@@ -75,9 +76,27 @@ func (s *spool) read(at, size int64) ([]byte, error) {
 	return data, nil
 }
 
+// view is read, but what it returns is valid only until the next call.
+func (s *spool) view(at, size int64) ([]byte, error) {
+	if s.file == nil {
+		return s.read(at, size)
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	if int64(cap(s.buffer)) < size {
+		s.buffer = make([]byte, size+size/4)
+	}
+	data := s.buffer[:size]
+	if _, err := s.file.ReadAt(data, at); err != nil {
+		return nil, fmt.Errorf("read temporary file: %w", err)
+	}
+	return data, nil
+}
+
 // reader returns size bytes from offset at as a stream.
 func (s *spool) reader(at, size int64) (io.Reader, error) {
-	if s.file == nil || size <= 1<<20 {
+	if s.file == nil {
 		data, err := s.read(at, size)
 		return bytes.NewReader(data), err
 	}
