@@ -153,7 +153,9 @@ type builder struct {
 // build builds the site into memory: read, or if that is nil, what the input is now. A panic
 // is returned as an error. If the build fails, memory keeps its contents.
 func (b *builder) build(ctx context.Context, read *sitebuild.Site) error {
-	return barrier.Run("build "+b.arg, func() error { return b.write(ctx, read) })
+	return frugally(func() error {
+		return barrier.Run("build "+b.arg, func() error { return b.write(ctx, read) })
+	})
 }
 
 // write is build without a barrier. Findings of the build are logged as one line.

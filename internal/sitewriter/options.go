@@ -66,7 +66,7 @@ type Options struct {
 // zero value means the defaults.
 type SpoolOptions struct {
 	// SpoolBytes is the amount of answer data kept in memory until all answers are known;
-	// the rest goes to a temporary file. Default: 16 MiB.
+	// the rest goes to a temporary file. Default: 4 MiB.
 	SpoolBytes int64
 	// TempDir is the folder for the temporary file. Default: next to the output, or the
 	// system's temporary folder for outputs that are not folders or files, and dry runs.
@@ -159,7 +159,7 @@ const maxChanges = 10_000
 
 const (
 	defaultMaxAnswer  = 16 << 20
-	defaultSpoolBytes = 16 << 20
+	defaultSpoolBytes = 4 << 20
 	largeAnswer       = 1 << 20
 )
 
