@@ -82,7 +82,8 @@ type (
 	// Output is the destination of a site: [Dir], [ZipFile], [TarFile], [Zip], [Tar] or a
 	// [Memory].
 	Output = sitewriter.Output
-	// Memory is a site in memory. It is an output and an fs.FS.
+	// Memory is a site in memory, or in a temporary file if it is large. It is an output and an
+	// fs.FS.
 	Memory = sitewriter.Memory
 )
 
