@@ -1,41 +1,25 @@
 package open
 
-import (
-	"os"
-	"runtime/debug"
-	"sync"
+import "runtime/debug"
+
+const (
+	// usualPercent is Go's default of the heap growth after which garbage is collected, and
+	// frugalPercent what a build uses: a server has other uses for memory, and a build is rare.
+	usualPercent  = 100
+	frugalPercent = 50
 )
 
-// frugalPercent is the heap growth, in percent, after which garbage is collected during a build:
-// a server has other uses for memory, and a build is rare.
-const frugalPercent = 50
-
-// builds counts the builds of this process that are running. The garbage collector is one for
-// all of them.
-var builds struct {
-	mu      sync.Mutex // guards what follows
-	running int
-	percent int // before the first of them
-}
-
 // frugally calls build with less memory for more work of the garbage collector, and returns
-// memory to the system after that. GOGC, if it is set, decides instead.
+// memory to the system after that. A program that does not use Go's default, by GOGC or by
+// [debug.SetGCPercent], is left alone. Of several builds at a time, the first to end also ends
+// the saving of the others.
 func frugally(build func() error) error {
-	if os.Getenv("GOGC") != "" {
-		return build()
+	switch before := debug.SetGCPercent(frugalPercent); before {
+	case usualPercent, frugalPercent:
+		defer debug.FreeOSMemory()
+		defer debug.SetGCPercent(usualPercent)
+	default:
+		debug.SetGCPercent(before)
 	}
-	builds.mu.Lock()
-	if builds.running++; builds.running == 1 {
-		builds.percent = debug.SetGCPercent(frugalPercent)
-	}
-	builds.mu.Unlock()
-	defer func() {
-		builds.mu.Lock()
-		defer builds.mu.Unlock()
-		if builds.running--; builds.running == 0 {
-			debug.SetGCPercent(builds.percent)
-			debug.FreeOSMemory()
-		}
-	}()
 	return build()
 }
