@@ -13,7 +13,7 @@ import (
 // checkUnknownPrompt: a prompt that is not listed is an error with CodeInvalidParams.
 func checkUnknownPrompt(s *suite) {
 	cat := s.catalog()
-	names := slices.Clone(unknownNames)
+	names := unknownNames()
 	for _, p := range sample(cat.Prompts, 3) {
 		names = append(names, strings.ToUpper(p.Name), p.Name+" ")
 	}

@@ -11,22 +11,24 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// unknownNames are names that no tool or prompt has.
-var unknownNames = []string{
-	"mcptest-unknown",
-	"",
-	"../../etc/passwd",
-	"a\x00b",
-	"\xff",
-	"ünbekannt",
-	"%2e%2e",
-	strings.Repeat("x", 100_000),
+// unknownNames returns names that no tool or prompt has.
+func unknownNames() []string {
+	return []string{
+		"mcptest-unknown",
+		"",
+		"../../etc/passwd",
+		"a\x00b",
+		"\xff",
+		"ünbekannt",
+		"%2e%2e",
+		strings.Repeat("x", 100_000),
+	}
 }
 
 // checkUnknownTool: a tool that is not listed is an error with CodeInvalidParams.
 func checkUnknownTool(s *suite) {
 	cat := s.catalog()
-	names := slices.Clone(unknownNames)
+	names := unknownNames()
 	for _, t := range sample(s.tools(cat), 3) {
 		names = append(names, strings.ToUpper(t.Name), t.Name+" ", t.Name+"/")
 	}
@@ -72,16 +74,20 @@ func checkMissingArguments(s *suite) {
 	}
 }
 
-// malformed are arguments that no client should send, with NAME for an argument of the tool.
-var malformed = []string{
-	"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "}",
-	"{NAME", "{NAME:", "{NAME:1", "{NAME:1}}", "{NAME:null}", `{NAME:1,NAME:"two"}`, "{NAME:{}}", "{NAME:[[]]}",
-	"{NAME:1e999}", "{NAME:-9223372036854775809}", "{NAME:\"\xff\"}", `{NAME:"\ud800"}`,
-	`{NAME:"../../../../etc/passwd"}`, `{NAME:"\u0000"}`, `{"mcptest-unknown":true}`, `{"":""}`,
-	"{NAME:" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
-	"{NAME:" + strings.Repeat("[", 10_000),
-	`{NAME:"` + strings.Repeat("x", 1<<20) + `"}`,
-	"{" + strings.Repeat(`"a":1,`, 50_000) + `"a":1}`,
+// malformed returns arguments that no client should send, with NAME for an argument of the
+// tool. It is a function because they take 3 MB, which every program that imports this
+// package would pay for at its start.
+func malformed() []string {
+	return []string{
+		"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "}",
+		"{NAME", "{NAME:", "{NAME:1", "{NAME:1}}", "{NAME:null}", `{NAME:1,NAME:"two"}`, "{NAME:{}}", "{NAME:[[]]}",
+		"{NAME:1e999}", "{NAME:-9223372036854775809}", "{NAME:\"\xff\"}", `{NAME:"\ud800"}`,
+		`{NAME:"../../../../etc/passwd"}`, `{NAME:"\u0000"}`, `{"mcptest-unknown":true}`, `{"":""}`,
+		"{NAME:" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
+		"{NAME:" + strings.Repeat("[", 10_000),
+		`{NAME:"` + strings.Repeat("x", 1<<20) + `"}`,
+		"{" + strings.Repeat(`"a":1,`, 50_000) + `"a":1}`,
+	}
 }
 
 // malformedFor returns [malformed] for an argument, also with its name in capitals.
@@ -91,7 +97,7 @@ func malformedFor(name string) []string {
 		quoted = json.RawMessage(`"a"`)
 	}
 	all := []string{"{" + strings.ToUpper(string(quoted)) + ":1}"}
-	for _, args := range malformed {
+	for _, args := range malformed() {
 		all = append(all, strings.ReplaceAll(args, "NAME", string(quoted)))
 	}
 	return all
