@@ -252,9 +252,9 @@ func checkResume(t *testing.T, c *replicas) {
 }
 
 // rawSession is a session of 2025-06-18 without a library.
-type rawSession struct{ endpoint, id string }
+type rawSession struct{ endpoint, id, token string }
 
-func (s *rawSession) at(endpoint string) *rawSession { return &rawSession{endpoint, s.id} }
+func (s *rawSession) at(endpoint string) *rawSession { return &rawSession{endpoint, s.id, s.token} }
 
 func (s *rawSession) headers(req *http.Request) {
 	req.Header.Set("Content-Type", "application/json")
@@ -263,6 +263,9 @@ func (s *rawSession) headers(req *http.Request) {
 		req.Header.Set("Accept", "text/event-stream")
 	}
 	req.Header.Set("Mcp-Protocol-Version", v0618)
+	if s.token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token)
+	}
 	if s.id != "" {
 		req.Header.Set("Mcp-Session-Id", s.id)
 	}

@@ -152,11 +152,16 @@ func postModern(t *testing.T, endpoint, body string) (status int, answer string)
 		t.Error(err)
 		return 0, ""
 	}
+	return sendModern(req, "get_status")
+}
+
+// sendModern sends a request for a tools/call of 2026-07-28.
+func sendModern(req *http.Request, tool string) (status int, answer string) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set("Mcp-Protocol-Version", v0728)
 	req.Header.Set("Mcp-Method", "tools/call")
-	req.Header.Set("Mcp-Name", "get_status")
+	req.Header.Set("Mcp-Name", tool)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, err.Error()
