@@ -413,6 +413,25 @@ type notice struct {
 	Params json.RawMessage `json:"params"`
 }
 
+// appendTo appends the notice as JSON. There is one for each message of a flood, whose params are JSON already: the
+// encoder would check them again.
+func (n *notice) appendTo(text []byte) []byte {
+	params := n.Params
+	if len(params) == 0 {
+		params = json.RawMessage("null")
+	}
+	if bytes.ContainsAny(params, "\r\n") { // the end of a line of the stream
+		var compact bytes.Buffer
+		if json.Compact(&compact, params) != nil {
+			compact.WriteString("null") // not reached: a frame is valid JSON
+		}
+		params = compact.Bytes()
+	}
+	text = fmt.Appendf(text, `{"call":%d,"src":%d,"seq":%d,"params":`, n.Call, n.Source, n.Seq)
+	text = append(text, params...)
+	return append(text, '}')
+}
+
 // excerpt returns the start of a text in UTF-8.
 func excerpt(text []byte, limit int) string {
 	if len(text) > limit {

@@ -52,7 +52,7 @@ func newHub(s *store) *hub {
 
 // publish sends {"kind":value} to all pages.
 func (h *hub) publish(kind string, value any) {
-	text := mustJSON(map[string]any{kind: value})
+	text := namedJSON(kind, value)
 	_, last := h.store.bounds()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -254,7 +254,7 @@ type frameLine struct {
 }
 
 func (s *streamWriter) line(kind string, value any) {
-	s.write(append(mustJSON(map[string]any{kind: value}), '\n'))
+	s.write(append(namedJSON(kind, value), '\n'))
 }
 
 func (s *streamWriter) write(text []byte) {
@@ -271,6 +271,17 @@ func (s *streamWriter) flush() {
 		s.err = s.rc.Flush()
 	}
 	s.flushed = time.Now()
+}
+
+// namedJSON returns {"kind":value}. kind is a plain word.
+func namedJSON(kind string, value any) []byte {
+	text := append([]byte(`{"`), kind...)
+	text = append(text, `":`...)
+	if n, ok := value.(*notice); ok {
+		return append(n.appendTo(text), '}')
+	}
+	text = append(text, mustJSON(value)...)
+	return append(text, '}')
 }
 
 // mustJSON encodes a value that can always be encoded.

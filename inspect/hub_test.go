@@ -2,10 +2,12 @@ package inspect
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -43,6 +45,28 @@ func TestWaitingLines(t *testing.T) {
 				t.Errorf("afterwards: %d lines, lost: %t; want 1, false", len(lines), lost)
 			}
 		})
+	}
+}
+
+// A notice is one line of the stream, whatever a server writes between the parts of its params, and the same as the
+// encoder writes.
+func TestNoticeIsOneLine(t *testing.T) {
+	for _, params := range []string{"null", "{\n  \"data\": \"a\\nb\",\r\n\"level\":\"info\"}", `{"data":"<b>"}`} {
+		n := &notice{Call: 7, Source: 2, Seq: 9, Params: json.RawMessage(params)}
+		got := namedJSON("log", n)
+		if bytes.ContainsAny(got, "\r\n") {
+			t.Errorf("%q has more than one line", got)
+		}
+		var read, want map[string]any
+		if err := json.Unmarshal(got, &read); err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if err := json.Unmarshal(mustJSON(map[string]any{"log": n}), &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(read, want) {
+			t.Errorf("%s, want %v", got, want)
+		}
 	}
 }
 

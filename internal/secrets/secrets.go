@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Kind is the kind of evidence that a text contains a secret.
@@ -61,6 +63,10 @@ type Scanner struct {
 	needles []needle
 	// pairs contains the variables of the environment, to recognize a dump.
 	pairs map[string]string
+	// names has what names of pairs indicate: those of a conversation are few, and each occurs in many texts.
+	// There are at most maxNames, which known counts.
+	names sync.Map // string to nameKind
+	known atomic.Int32
 }
 
 const (

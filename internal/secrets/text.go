@@ -163,8 +163,6 @@ func isCredential(word, scheme string) bool {
 // findPairs finds values next to names that indicate a secret, and collects the variables
 // of an environment.
 func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
-	// The names of a document are few, and each occurs often.
-	names := make(map[string]nameKind)
 	for i := 0; i < len(text); i++ {
 		if text[i] != '=' && text[i] != ':' {
 			continue
@@ -173,13 +171,7 @@ func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
 		if name == "" {
 			continue
 		}
-		kind, ok := names[name]
-		if !ok {
-			kind = s.nameKind(name)
-			if len(names) < maxNames {
-				names[name] = kind
-			}
-		}
+		kind := s.nameKind(name)
 		if kind == otherName {
 			continue
 		}
@@ -206,10 +198,24 @@ const (
 	secretPairName
 )
 
-// maxNames limits how many names of a text are remembered.
+// maxNames limits how many names a Scanner remembers.
 const maxNames = 1000
 
+// nameKind returns what a name indicates.
 func (s *Scanner) nameKind(name string) nameKind {
+	if kind, ok := s.names.Load(name); ok {
+		return kind.(nameKind)
+	}
+	kind := s.judgeName(name)
+	if s.known.Load() < maxNames {
+		if _, loaded := s.names.LoadOrStore(strings.Clone(name), kind); !loaded { // not a part of the text
+			s.known.Add(1)
+		}
+	}
+	return kind
+}
+
+func (s *Scanner) judgeName(name string) nameKind {
 	if secretName(name) {
 		return secretPairName
 	}
