@@ -33,6 +33,9 @@ type Options struct {
 	// Lease is how long a replica that does not report counts as alive; 0 means 4 seconds.
 	// It reports four times as often.
 	Lease time.Duration
+	// Wait is how long Join tries again if the engine fails, such as a NATS cluster that has no leader yet; 0 means
+	// that it returns the first error.
+	Wait time.Duration
 	// Logger receives messages for operators; nil discards them.
 	Logger *slog.Logger
 	// System replaces the network and the clocks of the machine.
@@ -191,11 +194,41 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		Format:      Format,
 	}
 	r.listener = r.identity.listen(ln, r.knows)
-	if err := r.begin(ctx); err != nil {
+	if err := r.beginWithin(ctx); err != nil {
 		_ = ln.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// Limits of the pauses in which Join waits for the engine, and how often it logs the same reason.
+const (
+	firstRetry = 250 * time.Millisecond
+	lastRetry  = 2 * time.Second
+	logRetries = 10 * time.Second
+)
+
+// beginWithin calls begin until it succeeds, or the time for that is over.
+func (r *Replica) beginWithin(ctx context.Context) error {
+	until := time.Now().Add(r.opts.Wait)
+	var logged time.Time
+	reason := ""
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := r.begin(ctx)
+		if err == nil || errors.Is(err, ErrFormat) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+			return err
+		}
+		if err.Error() != reason || time.Since(logged) > logRetries {
+			reason, logged = err.Error(), time.Now()
+			r.opts.Logger.Warn("cluster engine not ready, retrying", "error", err,
+				"giving_up_in", time.Until(until).Round(time.Second))
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // begin subscribes, so that no change is missed, reads the cluster and reports to it.

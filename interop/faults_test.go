@@ -87,9 +87,7 @@ func checkFaults(t *testing.T, engine *engineNodes) {
 		answered: make(map[string]time.Time),
 	}
 	f.balancer.silence = 700 * time.Millisecond
-	url, _ := engine.url(t)
-	awaitEngine(t, url)
-	for range 3 {
+	for range 3 { // they wait for the engine, which has just started
 		url, links := engine.url(t)
 		f.links = append(f.links, links)
 		f.replicas = append(f.replicas, f.replica(url))
@@ -110,33 +108,6 @@ func checkFaults(t *testing.T, engine *engineNodes) {
 	if n := len(f.ended); n < 10 {
 		t.Errorf("the end of %d sessions was acknowledged: too few for this test to mean something", n)
 	}
-}
-
-// awaitEngine waits until a replica can join, as an orchestrator that starts it again until it can.
-func awaitEngine(t *testing.T, url string) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
-		log := new(lockedBuffer)
-		cmd := exec.Command(slipway, "serve", "--addr", "127.0.0.1:0", "--cluster", url, "../examples/http-reference")
-		cmd.Stderr = log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		exited := make(chan struct{})
-		go func() {
-			_ = cmd.Wait()
-			close(exited)
-		}()
-		select {
-		case <-exited: // it cannot join yet
-			continue
-		case <-time.After(2 * time.Second):
-		}
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		<-exited
-		return
-	}
-	t.Fatal("no replica can join")
 }
 
 // replica starts a replica that reaches the engine by a URL.

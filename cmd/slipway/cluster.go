@@ -28,6 +28,8 @@ type clusterFlags struct {
 const (
 	maxPassword = 16 << 10 // a credentials file of NATS
 	joinWithin  = 10 * time.Second
+	// engineWait is how long a replica waits at its start for an engine that starts at the same time.
+	engineWait  = 30 * time.Second
 	leaveWithin = 2 * time.Second
 )
 
@@ -45,11 +47,12 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	ctx, cancel := context.WithTimeout(ctx, engineWait+joinWithin)
 	defer cancel()
 	replica, err := cluster.Join(ctx, engine, &cluster.Options{
 		Listen: listen,
 		Logger: log,
+		Wait:   engineWait,
 	})
 	if err != nil {
 		_ = engine.Close()
