@@ -225,6 +225,12 @@ func TestLeaseExtendedAlone(t *testing.T) {
 		}
 		defer only.Leave(context.Background())
 		term := only.Term()
+		certain := func(when string, want bool) {
+			if only.Certain() != want {
+				t.Errorf("%s: Certain() = %v", when, !want)
+			}
+		}
+		certain("at the start", true)
 		e.down.Store(true)
 		for range 20 {
 			time.Sleep(only.Lease() / 16)
@@ -235,11 +241,15 @@ func TestLeaseExtendedAlone(t *testing.T) {
 		if only.Term() != term {
 			t.Fatalf("term %d, want %d: the lease was extended", only.Term(), term)
 		}
+		certain("while the engine fails", false)
 		e.down.Store(false)
 		time.Sleep(only.Lease() / 2)
+		certain("just after the engine is back", false)
 		if only.Term() == term || only.Term() == 0 {
 			t.Errorf("term %d after the engine is back, want another one than %d", only.Term(), term)
 		}
+		time.Sleep(only.Lease())
+		certain("after the time of a lease", true)
 	})
 }
 

@@ -48,8 +48,8 @@ type callerHomes struct {
 	claiming map[string]chan struct{}
 	// dirty are the homes whose records have to be written.
 	dirty map[*callerHome]struct{}
-	// departed is set once other replicas may continue the homes.
-	departed bool
+	// departing is not nil once this replica is about to declare that it owns nothing, and closed afterwards.
+	departing chan struct{}
 
 	fenced atomic.Int64
 }
@@ -119,6 +119,9 @@ type homeQuery struct {
 // returns the replica to which the request belongs.
 func (c *callerHomes) find(ctx context.Context, caller string, q homeQuery) (*callerHome, *cluster.Peer, error) {
 	for range 2 * maxHops {
+		if departing := c.departure(); departing != nil {
+			return c.afterDeparture(ctx, caller, departing)
+		}
 		if q.move && c.retiring.Load() {
 			c.handOver(ctx, caller)
 		}
@@ -152,6 +155,27 @@ func (c *callerHomes) find(ctx context.Context, caller string, q homeQuery) (*ca
 		return h, peer, err
 	}
 	return nil, nil, errCallerBusy
+}
+
+func (c *callerHomes) departure() chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.departing
+}
+
+// afterDeparture returns another replica, which becomes the home once this one has departed.
+func (c *callerHomes) afterDeparture(
+	ctx context.Context, caller string, departing chan struct{},
+) (*callerHome, *cluster.Peer, error) {
+	select {
+	case <-departing:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if peer := c.replica.Successor(caller); peer != nil {
+		return nil, peer, nil
+	}
+	return nil, nil, errDeparted
 }
 
 // holder returns the replica with an id, or nil if it is not alive or this one.
@@ -207,10 +231,10 @@ func (c *callerHomes) choose(caller string) *cluster.Peer {
 // concurrent requests, one claims the home; the others get [cluster.ErrConflict] afterwards.
 func (c *callerHomes) claim(ctx context.Context, caller string, old *cluster.Claim) (*callerHome, error) {
 	c.mu.Lock()
-	if begun := c.claiming[caller]; begun != nil || c.departed {
+	if begun := c.claiming[caller]; begun != nil || c.departing != nil {
 		c.mu.Unlock()
 		if begun == nil {
-			return nil, errDeparted
+			return nil, cluster.ErrConflict
 		}
 		select {
 		case <-begun:
@@ -234,8 +258,8 @@ func (c *callerHomes) claim(ctx context.Context, caller string, old *cluster.Cla
 	switch {
 	case err != nil:
 		return nil, err
-	case c.departed:
-		return nil, errDeparted
+	case c.departing != nil:
+		return nil, cluster.ErrConflict
 	}
 	c.here[caller] = h
 	delete(c.elsewhere, caller)
@@ -276,7 +300,7 @@ func (c *callerHomes) enter(caller string) (h *callerHome, left <-chan struct{})
 		return nil, nil
 	case h.leaving != nil:
 		return nil, h.leaving
-	case c.departed:
+	case c.departing != nil:
 		return nil, nil
 	}
 	c.enterLocked(h)
@@ -528,10 +552,11 @@ func (c *callerHomes) flush(ctx context.Context) {
 	writers.Wait()
 }
 
-// depart stops all processes of callers: others may become their homes from now on.
-func (c *callerHomes) depart(ctx context.Context) {
+// depart stops all processes of callers. Others become their homes once done is called.
+func (c *callerHomes) depart(ctx context.Context) (done func()) {
 	c.mu.Lock()
-	c.departed = true
+	departing := make(chan struct{})
+	c.departing = departing
 	c.mu.Unlock()
 	var stopping sync.WaitGroup
 	for _, h := range c.all() {
@@ -542,6 +567,7 @@ func (c *callerHomes) depart(ctx context.Context) {
 		})
 	}
 	stopping.Wait()
+	return func() { close(departing) }
 }
 
 // metrics writes the homes.

@@ -182,6 +182,44 @@ func TestCallerHandover(t *testing.T) {
 	if now, most := c.programs.running(); now != 1 || most != 1 || c.started != 2 {
 		t.Errorf("%d processes, at most %d at once, %d started; want 1, 1, 2", now, most, c.started)
 	}
+	c.mustKeep(t, []map[string]string{one, two}, home)
+	if now, most := c.programs.running(); now != 1 || most != 1 {
+		t.Errorf("%d processes, at most %d at once, want 1", now, most)
+	}
+}
+
+// mustKeep stops the home of ann while its sessions and calls without one arrive at the other replica, and fails
+// unless all are answered. gone is a replica that has stopped before.
+func (c *callers) mustKeep(t *testing.T, sessions []map[string]string, gone int) {
+	t.Helper()
+	home := c.home(t)
+	other := c.replicas[3-home-gone]
+	end := make(chan struct{})
+	var clients sync.WaitGroup
+	for n := range 6 {
+		clients.Go(func() {
+			for {
+				var status int
+				var answer string
+				if n < len(sessions) {
+					status, _, answer = other.post(t, sessions[n], callOf(2, "count"))
+				} else {
+					status, answer = other.callAlone(t, ann, "count")
+				}
+				if status != http.StatusOK {
+					t.Errorf("client %d during the stop: %d %s", n, status, answer)
+				}
+				select {
+				case <-end:
+					return
+				default:
+				}
+			}
+		})
+	}
+	c.replicas[home].stop()
+	close(end)
+	clients.Wait()
 }
 
 // TestCallerTakeover guards a replica that is cut off: calls of its callers wait with a clear error until its lease is

@@ -143,7 +143,7 @@ func (p *placer) callerBusy(w http.ResponseWriter, r *http.Request, err error) {
 // atHome enters the home of the caller of a session that this replica has, or moves the session there. s is nil for a
 // session without a record, which ends if its home is elsewhere. ok is false if the session has to be placed again.
 func (p *placer) atHome(w http.ResponseWriter, r *http.Request, s *ownedSession) (home *callerHome, done, ok bool) {
-	if !p.homes.active() {
+	if !p.homes.active() || p.homes.departure() != nil { // after a departure, sessions move by themselves
 		return nil, false, true
 	}
 	caller, has := p.at.server.SessionCaller(p.id)

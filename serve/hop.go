@@ -215,10 +215,11 @@ const departTimeout = 5 * time.Second
 // depart makes the other replicas continue the sessions of this one at once.
 func (p *hop) depart(ctx context.Context) {
 	departed := p.sessions.beginDeparture(ctx)
-	p.homes.depart(ctx)
+	homesDeparted := p.homes.depart(ctx)
 	p.sessions.flush(ctx)
 	err := p.replica.Depart(ctx)
 	departed()
+	homesDeparted()
 	if err != nil {
 		p.log.Warn("sessions not handed over at once; other replicas continue them after the lease", "error", err)
 		return

@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/cluster"
+)
+
+// noProcesses is a source with a process for each caller, of which none runs.
+type noProcesses struct{ stopped []string }
+
+func (*noProcesses) PerPrincipal() bool  { return true }
+func (*noProcesses) RunsFor(string) bool { return false }
+func (n *noProcesses) StopFor(_ context.Context, caller string) {
+	n.stopped = append(n.stopped, caller)
+}
+func (*noProcesses) Guard(func(context.Context, string) (leave func(), err error)) {}
+
+// homes returns the homes of a replica, without the loop that renews their records.
+func (o *owner) homes(processes *noProcesses) *callerHomes {
+	p := &hop{
+		replica:  o.replica,
+		sessions: o.all,
+		log:      o.all.log,
+		handler:  &Handler{server: o.server, placing: &placing{}},
+	}
+	p.homes = newCallerHomes(p, processes)
+	return p.homes
+}
+
+// TestCallerDeparture guards a replica that is about to declare that it owns nothing: requests wait until it has, and
+// then belong to another replica, which becomes the home of their caller.
+func TestCallerDeparture(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	processes := &noProcesses{}
+	from, to := a.homes(processes), b.homes(&noProcesses{})
+	h, peer, err := from.find(t.Context(), "ann", homeQuery{})
+	if h == nil || peer != nil || err != nil {
+		t.Fatalf("find = %v, %v, %v; want this replica", h, peer, err)
+	}
+	from.leave(h)
+	a.replica.Find(t.Context(), b.replica.ID()) // a knows b
+	done := from.depart(t.Context())
+	if len(processes.stopped) != 1 {
+		t.Errorf("stopped the processes of %q, want ann", processes.stopped)
+	}
+	found := make(chan *cluster.Peer)
+	go func() {
+		_, peer, err := from.find(t.Context(), "ann", homeQuery{})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- peer
+	}()
+	select {
+	case <-found:
+		t.Error("a request did not wait for the departure")
+	default:
+	}
+	if err := a.replica.Depart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done()
+	if peer := <-found; peer == nil || peer.ID != b.replica.ID() {
+		t.Errorf("after the departure, the request belongs to %v", peer)
+	}
+	if h, _, err := to.find(t.Context(), "ann", homeQuery{fresh: true}); h == nil || err != nil {
+		t.Errorf("the next home: %v, %v", h, err)
+	}
+}
+
+// TestCallerRecordLost guards a home whose record the engine has lost: its replica writes it again, unless another one
+// has become the home meanwhile. Then it stops the processes.
+func TestCallerRecordLost(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	processes := &noProcesses{}
+	first, second := a.homes(processes), b.homes(&noProcesses{})
+	h, _, err := first.find(t.Context(), "ann", homeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.leave(h)
+	lose := func() {
+		t.Helper()
+		if err := a.replica.DeleteClaim(t.Context(), homeKey("ann")); err != nil {
+			t.Fatal(err)
+		}
+		first.markDirty(h)
+	}
+	lose()
+	first.flush(t.Context())
+	claim, err := b.replica.ReadClaim(t.Context(), homeKey("ann"))
+	if err != nil || claim.Owner != a.replica.ID() {
+		t.Errorf("after the record was lost: %+v, %v", claim, err)
+	}
+	if _, peer, err := second.find(t.Context(), "ann", homeQuery{}); peer == nil || err != nil {
+		t.Errorf("another replica finds %v, %v", peer, err)
+	}
+	lose()
+	if _, _, err := second.find(t.Context(), "ann", homeQuery{fresh: true}); err != nil {
+		t.Error(err)
+	}
+	if err := first.write(t.Context(), h); !errors.Is(err, cluster.ErrLost) {
+		t.Errorf("write = %v, want ErrLost", err)
+	}
+	if len(processes.stopped) != 1 || first.fenced.Load() != 1 || len(first.all()) != 0 {
+		t.Errorf("stopped %q, fenced %d, %d homes left", processes.stopped, first.fenced.Load(), len(first.all()))
+	}
+	if _, peer, err := first.find(t.Context(), "ann", homeQuery{}); peer == nil || err != nil {
+		t.Errorf("the first replica finds %v, %v", peer, err)
+	}
+}
