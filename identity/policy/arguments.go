@@ -333,27 +333,41 @@ const argumentPrefix = "arguments."
 // addArguments adds the arguments that rules use to the context, one attribute each: Cedar
 // hashes and copies every record that it is given, which for a record of its own would cost a
 // fifth of a decision. What Cedar cannot represent becomes a string, so that a rule about it errs,
-// and a forbid denies; null counts as absent. A repeated argument is an error, because programs differ in
-// which of them they read.
+// and a forbid denies; null counts as absent. An argument that is repeated, or given in another case, is
+// an error, because programs differ in which of them they read.
 func addArguments(context cedar.RecordMap, wanted []*argument, raw json.RawMessage) error {
 	c := converter{left: maxArgumentItems}
 	for _, want := range wanted {
-		value, once := jsonscan.MemberOnce(raw, want.name)
-		if !once {
-			return fmt.Errorf("argument %s is repeated", want.name)
+		value, rival := jsonscan.OnlyMember(raw, want.name)
+		if rival != nil {
+			return &argumentError{ambiguous(want.name, rival)}
 		}
 		if value == nil {
 			continue
 		}
 		converted, err := c.value(value, want, 0)
 		if err != nil {
-			return fmt.Errorf("argument %s: %w", want.name, err)
+			return &argumentError{fmt.Errorf("%s: %w", want.name, err)}
 		}
 		if converted != nil {
 			context[want.attribute] = converted
 		}
 	}
 	return nil
+}
+
+// argumentError is the reason why the arguments of a request have no form for rules.
+type argumentError struct{ err error }
+
+// Error implements the error interface.
+func (e *argumentError) Error() string { return "argument " + e.err.Error() }
+
+// ambiguous returns the error for a member that another program may not read the way a rule does.
+func ambiguous(name string, rival []byte) error {
+	if string(rival) == name {
+		return fmt.Errorf("%s is repeated", name)
+	}
+	return fmt.Errorf("%s is spelled %.100q, which servers that ignore case read as the same", name, rival)
 }
 
 // setAttributes sets the attributes of the context under which the arguments are found.
@@ -459,9 +473,9 @@ func (c *converter) object(raw []byte, want *argument, depth int) (types.Value, 
 		return cedar.NewRecord(members), nil // rules read no member of it
 	}
 	for name, of := range want.members {
-		value, once := jsonscan.MemberOnce(raw, name)
-		if !once {
-			return nil, fmt.Errorf("%s is repeated", name)
+		value, rival := jsonscan.OnlyMember(raw, name)
+		if rival != nil {
+			return nil, ambiguous(name, rival)
 		}
 		if value == nil {
 			continue

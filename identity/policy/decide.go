@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -49,6 +50,9 @@ type Decision struct {
 type RuleError struct {
 	Rule   *Rule
 	Reason string
+	// Arguments means that no rule about the arguments of the request could be evaluated, and that its
+	// caller may know why.
+	Arguments bool
 }
 
 // RuleID returns the id of the rule that decided, or "default" if no rule permits the
@@ -65,10 +69,16 @@ const DefaultRule = "default"
 
 // Reason returns why a request was denied, for its caller.
 func (d *Decision) Reason() string {
-	if len(d.Rules) == 0 {
-		return "denied by policy: no rule permits it"
+	unclear := ""
+	for _, e := range d.Errors {
+		if e.Arguments && (len(d.Rules) == 0 || slices.Contains(d.Rules, e.Rule)) {
+			unclear = ": " + e.Reason
+		}
 	}
-	reason := "denied by policy: rule " + d.RuleID()
+	if len(d.Rules) == 0 {
+		return "denied by policy: no rule permits it" + unclear
+	}
+	reason := "denied by policy: rule " + d.RuleID() + unclear
 	if d.Effect == Ask {
 		reason += " requires the user's approval"
 	}
@@ -528,17 +538,15 @@ func (c *candidates) decide(s *Set, now *Situation) Decision {
 	if c = c.settle(s, now); !c.open() {
 		return c.decided
 	}
-	v, ok := c.quick(now.Arguments)
-	if ok {
-		d := v.decision(c.what)
-		c.offerScopes(s, &d, &v, now)
+	if d, ok := c.quick(s, now); ok {
 		return d
 	}
-	v = c.fixed.clip()
+	v := c.fixed.clip()
 	context, err := c.reads.context(now)
 	if err != nil { // no rule about the arguments can be evaluated
+		unclear := errors.As(err, new(*argumentError))
 		for _, r := range slices.Concat(c.permits, c.forbids) {
-			v.fail(r, err.Error())
+			v.fail(RuleError{r, err.Error(), unclear})
 		}
 		return v.decision(c.what)
 	}
@@ -573,17 +581,20 @@ func (c *candidates) evaluate(v *verdict, permits, forbids ruleList, context typ
 			}
 		}
 		for _, e := range diagnostic.Errors {
-			v.fail(rules.find(e.PolicyID), e.Message)
+			v.fail(RuleError{
+				Rule:   rules.find(e.PolicyID),
+				Reason: e.Message,
+			})
 		}
 	}
 }
 
 // fail records a rule that could not be evaluated. A forbid denies, and no consent lifts it.
-func (v *verdict) fail(r *Rule, reason string) {
-	v.errors = append(v.errors, RuleError{r, reason})
-	if r.Forbid {
+func (v *verdict) fail(e RuleError) {
+	v.errors = append(v.errors, e)
+	if e.Rule.Forbid {
 		v.failed = true
-		v.forbids = append(v.forbids, r)
+		v.forbids = append(v.forbids, e.Rule)
 	}
 }
 

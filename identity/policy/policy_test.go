@@ -76,6 +76,10 @@ func TestDecide(t *testing.T) {
 		"argument is absent":        {dev, tool("github", "push"), `{}`, "", "allow by line-2"},
 		"argument is null":          {dev, tool("github", "push"), `{"branch":null}`, "", "allow by line-2"},
 		"no arguments":              {dev, tool("github", "push"), "", "", "allow by line-2"},
+		"argument is repeated":      {dev, tool("github", "push"), `{"branch":"x","branch":"x"}`, "", "deny by main-only"},
+		"argument in another case":  {dev, tool("github", "push"), `{"Branch":"main"}`, "", "deny by main-only"},
+		"also in another case":      {dev, tool("github", "push"), `{"branch":"x","Branch":"y"}`, "", "deny by main-only"},
+		"another argument":          {dev, tool("github", "push"), `{"branches":"main"}`, "", "allow by line-2"},
 		"hints of the lock":         {cashier, locked, "", "", "allow by readers"},
 		"hints of the server":       {cashier, hinted, "", "", "deny by default"},
 		"role":                      {cashier, tool("billing", "refund"), `{"amount":50}`, "", "allow by billing"},
@@ -109,6 +113,35 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestReasonOfArguments ensures that a caller learns which argument no rule could be evaluated for, also if
+// it is in an object, and nothing about other rules that fail.
+func TestReasonOfArguments(t *testing.T) {
+	set := parse(t, `
+@id("home") permit (principal, action == Action::"call", resource in Server::"files")
+when { context.arguments has path && context.arguments.path like "/home/*" };
+@id("mine") permit (principal, action == Action::"call", resource in Server::"git");
+@id("theirs") forbid (principal, action == Action::"call", resource in Server::"git")
+when { context.arguments has repo && context.arguments.repo has owner && context.arguments.repo.owner != "me" };`)
+	const same = ", which servers that ignore case read as the same"
+	for name, tt := range map[string]struct{ server, args, want string }{
+		"permit": {"files", `{"Path":"/home/a"}`, `no rule permits it: argument path is spelled "Path"` + same},
+		"member": {
+			"git", `{"repo":{"owner":"me","Owner":1}}`, `rule theirs: argument repo: owner is spelled "Owner"` + same,
+		},
+		"repeated": {"git", `{"repo":{},"repo":{}}`, `rule theirs: argument repo is repeated`},
+		"type":     {"git", `{"repo":{"owner":1}}`, `rule theirs`},
+	} {
+		d := set.Decide(&policy.Request{
+			Action:    policy.Call,
+			Item:      policy.Item{Kind: policy.ToolKind, Servers: []string{tt.server}, Name: "x"},
+			Situation: policy.Situation{Arguments: json.RawMessage(tt.args)},
+		})
+		if want := "denied by policy: " + tt.want; d.Effect != policy.Deny || d.Reason() != want {
+			t.Errorf("%s: %s, %s, want deny, %s", name, d.Effect, d.Reason(), want)
+		}
+	}
+}
+
 // TestInvalid: mistakes are found when the rules are read, with the line.
 func TestInvalid(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
@@ -132,7 +165,12 @@ func TestInvalid(t *testing.T) {
 			`permit (principal, action == Action::"call", resource) when { context.arguments.a == "x" };`,
 			"p.cedar:1",
 		},
-		"no arguments": {`permit (principal, action, resource) when { context.arguments has a };`, "arguments"},
+		"consent for a session without an id": {
+			"\n@approval(\"session\")\nforbid (principal, action, resource);",
+			`p.cedar:2:1: @approval("session") needs an @id, by which the consent is remembered: add @id("NAME")`,
+		},
+		"consent without an id": {`@approval("always") forbid (principal, action, resource);`, `add @id("NAME")`},
+		"no arguments":          {`permit (principal, action, resource) when { context.arguments has a };`, "arguments"},
 		"two types": {
 			`permit (principal, action == Action::"call", resource)
 			when { context.arguments has a && (context.arguments.a == "x" || context.arguments.a == 1) };`,

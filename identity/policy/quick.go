@@ -233,37 +233,51 @@ func memberTest(n ast.BinaryNode) test {
 	return textTest(n.Right, func(s []byte) bool { return slices.Contains(texts, string(s)) })
 }
 
-// quick returns what the open rules say, if all have tests that are sure.
-func (c *candidates) quick(arguments json.RawMessage) (v verdict, ok bool) {
-	v = c.fixed.clip()
-	given := given{arguments: arguments}
+// quick decides by the fixed rules and the open ones, if all of these have tests that are sure.
+func (c *candidates) quick(s *Set, now *Situation) (d Decision, ok bool) {
+	given := given{arguments: now.Arguments}
 	for _, a := range c.reads.arguments {
-		value, once := jsonscan.MemberOnce(arguments, a.name)
+		value, rival := jsonscan.OnlyMember(now.Arguments, a.name)
 		given.name, given.value, given.known = a.name, value, true
 		// An argument that cannot be converted fails all rules, also those that do not get to it.
-		if !once || !isSimple(value) {
-			return v, false
+		if rival != nil || !isSimple(value) {
+			return d, false
 		}
 	}
-	for _, rules := range []ruleList{c.forbids, c.permits} {
-		if v.denies() {
+	var v verdict
+	met := false // v is that of the fixed rules with those that are met
+	for _, rules := range [2]ruleList{c.forbids, c.permits} {
+		if met && v.denies() {
 			break
 		}
 		for _, r := range rules {
-			test := r.program.test
-			if test == nil {
-				return v, false
+			if r.program.test == nil {
+				return d, false
 			}
-			met, sure := test(given)
+			applies, sure := r.program.test(given)
 			switch {
 			case !sure:
-				return v, false
-			case met && r.Forbid:
+				return d, false
+			case !applies:
+				continue
+			case !met:
+				met = true
+				v = c.fixed.clip()
+			}
+			if r.Forbid {
 				v.forbids = append(v.forbids, r)
-			case met:
+			} else {
 				v.permits = append(v.permits, r)
 			}
 		}
 	}
-	return v, true
+	if !met && !c.fixed.needsScopes() {
+		return c.decided, true
+	}
+	if !met {
+		v = c.fixed.clip()
+	}
+	d = v.decision(c.what)
+	c.offerScopes(s, &d, &v, now)
+	return d, true
 }

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cedar-policy/cedar-go"
 	publicast "github.com/cedar-policy/cedar-go/ast"
@@ -137,7 +137,13 @@ func Parse(name string, text []byte) (*Set, error) {
 			Err:  fmt.Errorf("more than %d bytes", MaxBytes),
 		}
 	}
-	list, err := cedar.NewPolicyListFromBytes(name, text)
+	kept := string(text)
+	rules, failed := inText(kept)
+	set, err := newSet(name, rules, kept, inFile)
+	if failed() == nil {
+		return set, err
+	}
+	list, err := cedar.NewPolicyListFromBytes(name, text) // for the place of the mistake
 	if err != nil {
 		line, column, reason := placeOf(err)
 		return nil, &Error{
@@ -147,13 +153,7 @@ func Parse(name string, text []byte) (*Set, error) {
 			Err:    errors.New(reason),
 		}
 	}
-	if len(list) > maxRules {
-		return nil, &Error{
-			File: name,
-			Err:  fmt.Errorf("%d rules, want at most %d", len(list), maxRules),
-		}
-	}
-	return newSet(name, list, string(text), inFile)
+	return newSet(name, inList(list), kept, inFile)
 }
 
 // placeOf returns the place that a parser's error names, and the rest of it.
@@ -183,12 +183,14 @@ const (
 )
 
 // newSet validates and indexes rules. Those in a file have a text.
-func newSet(name string, list cedar.PolicyList, text string, from source) (*Set, error) {
+func newSet(name string, list iter.Seq[located], text string, from source) (*Set, error) {
 	t := &ruleText{
-		file:   name,
-		text:   text,
-		places: make([]place, len(list)),
-		made:   make([]atomic.Pointer[Rule], len(list)),
+		file: name,
+		made: make(map[int]*Rule),
+	}
+	pack := packer{
+		of:   t,
+		text: text,
 	}
 	s := &Set{
 		name:      name,
@@ -197,11 +199,18 @@ func newSet(name string, list cedar.PolicyList, text string, from source) (*Set,
 		context:   make(map[string]bool),
 	}
 	var valid validators
-	rules := make([]*Rule, len(list))
+	var keys []indexed
 	var mistakes []error
 	lines := make(map[string]int)
-	for i, p := range list {
-		r, err := newRule(p, p.Position().Line, from)
+	for p := range list {
+		i := len(t.starts)
+		if i == maxRules {
+			return nil, &Error{
+				File: name,
+				Err:  fmt.Errorf("more than %d rules", maxRules),
+			}
+		}
+		r, err := newRule(p.Policy, p.line, from)
 		if err == nil {
 			err = valid.check((*ast.Policy)(p.AST()), r.uses.arguments.cedar())
 		}
@@ -216,7 +225,7 @@ func newSet(name string, list cedar.PolicyList, text string, from source) (*Set,
 			mistakes = append(mistakes, &Error{
 				File:   name,
 				Line:   r.Line,
-				Column: p.Position().Column,
+				Column: columnOf(text, p.offset),
 				Rule:   r.ID,
 				Err:    err,
 			})
@@ -225,28 +234,20 @@ func newSet(name string, list cedar.PolicyList, text string, from source) (*Set,
 			}
 			continue
 		}
-		rules[i] = r
-		t.places[i] = place{
-			begin:  uint32(p.Position().Offset),
-			end:    uint32(len(text)),
-			line:   uint32(r.Line),
-			forbid: r.Forbid,
-		}
-		if i > 0 {
-			t.places[i-1].end = t.places[i].begin
-		}
-		if from == builtIn {
+		keys = r.appendKeys(keys, i)
+		if pack.add(p.offset, r.Line, r.Forbid); from == builtIn {
 			r.File = name
 			r.index = i
-			t.made[i].Store(r)
+			t.made[i] = r
 		}
-		s.hints = s.hints || readsHints(p)
+		s.hints = s.hints || readsHints(p.Policy)
 		maps.Copy(s.context, r.uses.context)
 	}
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
-	t.setIndex(rules)
+	pack.end(len(text))
+	t.index = newRuleIndex(keys)
 	s.arguments.setAttributes()
 	s.client = s.Reads("endpoint") || s.Reads("address") || s.Reads("application")
 	return s, nil
@@ -293,6 +294,9 @@ func newRule(p *cedar.Policy, line int, from source) (*Rule, error) {
 	}
 	if _, given := notes["approval"]; given && (!r.Forbid || r.Approval == "") {
 		return r, errors.New("@approval belongs to a forbid, which the consent lifts")
+	}
+	if !named && (r.Approval == ApproveSession || r.Approval == ApproveAlways) {
+		return r, fmt.Errorf(`@approval(%q) needs an @id, by which the consent is remembered: add @id("NAME")`, r.Approval)
 	}
 	if scopes, given := notes["scopes"]; given {
 		if r.Scopes, err = parseScopes(string(scopes)); err != nil {
@@ -458,7 +462,7 @@ func (s *Set) Name() string { return s.name }
 // Len returns the number of rules.
 func (s *Set) Len() (n int) {
 	for _, t := range s.texts {
-		n += len(t.places)
+		n += len(t.starts)
 	}
 	return n
 }
@@ -467,7 +471,7 @@ func (s *Set) Len() (n int) {
 func (s *Set) Rules() []*Rule {
 	var all []*Rule
 	for _, t := range s.texts {
-		for i := range t.places {
+		for i := range t.starts {
 			all = append(all, t.rule(i))
 		}
 	}

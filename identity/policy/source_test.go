@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -28,10 +29,8 @@ func TestReadWhenNeeded(t *testing.T) {
 	}
 	clear(document) // the caller may use it for something else
 	read := func() (ids []string) {
-		for i := range s.texts[0].made {
-			if r := s.texts[0].made[i].Load(); r != nil {
-				ids = append(ids, r.ID)
-			}
+		for _, i := range slices.Sorted(maps.Keys(s.texts[0].made)) {
+			ids = append(ids, s.texts[0].made[i].ID)
 		}
 		return ids
 	}
@@ -68,8 +67,8 @@ func TestUnevaluable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range s.texts[0].places[1:] {
-		s.texts[0].places[i+1].end = s.texts[0].places[i+1].begin
+	for i := range s.texts[0].starts[1:] {
+		s.texts[0].starts[i+1] += 2 // the rule begins within its annotation
 	}
 	for server, want := range map[string]string{"one": "deny by line-3", "two": "allow by p"} {
 		d := s.Decide(&Request{Action: Call, Item: Item{Kind: ToolKind, Servers: []string{server}, Name: "x"}})

@@ -33,7 +33,7 @@ const toolScopeFile = "--tool-scope"
 // Unrestricted returns a Set that permits everything: a server without a policy file.
 func Unrestricted() *Set {
 	rule := ast.Annotation("id", UnrestrictedRule).Permit()
-	s, err := newSet(UnrestrictedRule, cedar.PolicyList{cedar.NewPolicyFromAST(rule)}, "", builtIn)
+	s, err := newSet(UnrestrictedRule, inList(cedar.PolicyList{cedar.NewPolicyFromAST(rule)}), "", builtIn)
 	if err != nil {
 		panic(err) // a constant rule is valid
 	}
@@ -78,7 +78,7 @@ func (s *Set) WithToolScopes(scopes, implies map[string][]string) (*Set, error) 
 		}
 		list = append(list, cedar.NewPolicyFromAST(rule.Unless(needs)))
 	}
-	added, err := newSet(toolScopeFile, list, "", builtIn)
+	added, err := newSet(toolScopeFile, inList(list), "", builtIn)
 	if err != nil {
 		return nil, err
 	}

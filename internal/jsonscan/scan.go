@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -415,30 +416,63 @@ func hex(c byte) int {
 // is nil if the member does not exist or raw is not an object. If the member is repeated,
 // the last one wins.
 func Member(raw []byte, name string) (value []byte) {
-	value, _ = MemberOnce(raw, name)
+	if !eachMember(raw, func(key, v []byte) {
+		if string(key) == name {
+			value = v
+		}
+	}) {
+		return nil
+	}
 	return value
 }
 
-// MemberOnce is [Member], and reports whether the member is not repeated: other programs may read the
-// first one.
-func MemberOnce(raw []byte, name string) (value []byte, once bool) {
+// OnlyMember is [Member], and returns the name of a member that another program may read instead, or
+// nil: the name again, of which some read the first, or one that differs only in case, which some
+// ignore.
+func OnlyMember(raw []byte, name string) (value, rival []byte) {
+	if !eachMember(raw, func(key, v []byte) {
+		switch {
+		case string(key) != name:
+			if equalFold(key, name) {
+				rival = append([]byte{}, key...)
+			}
+			return
+		case value != nil:
+			rival = append([]byte{}, key...)
+		}
+		value = v
+	}) {
+		return nil, nil
+	}
+	return value, rival
+}
+
+// equalFold is [strings.EqualFold], which costs an allocation for long names.
+func equalFold(key []byte, name string) bool {
+	if len(key) == 0 || name == "" {
+		return len(key) == len(name)
+	}
+	k, n := key[0], name[0]
+	if k < utf8.RuneSelf && n < utf8.RuneSelf && k|0x20 != n|0x20 {
+		return false
+	}
+	return strings.EqualFold(string(key), name)
+}
+
+// eachMember calls found with the members of a JSON text, and reports whether it is a valid object.
+func eachMember(raw []byte, found func(key, value []byte)) bool {
 	i := Space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
-		return nil, true
+		return false
 	}
-	once = true
 	_, err := Object(raw, i, 0, func(key []byte, i int) (int, error) {
 		end, err := Value(raw, i)
-		if err == nil && string(key) == name {
-			once = value == nil
-			value = raw[i:end]
+		if err == nil {
+			found(key, raw[i:end])
 		}
 		return end, err
 	})
-	if err != nil {
-		return nil, true
-	}
-	return value, once
+	return err == nil
 }
 
 // IsObject reports whether raw starts like an object.

@@ -208,8 +208,32 @@ func TestMember(t *testing.T) {
 		if got := string(jsonscan.Member([]byte(c.text), "b")); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if _, once := jsonscan.MemberOnce([]byte(c.text), "b"); once != (c.name != "given twice") {
-			t.Errorf("%s: MemberOnce reports %v", c.name, once)
+	}
+}
+
+func TestOnlyMember(t *testing.T) {
+	for _, c := range []struct{ name, text, member, value, rival string }{
+		{"there", `{"a":1,"path":2}`, "path", "2", ""},
+		{"another", `{"paths":1,"pat":2,"":3,"qath":4}`, "path", "", ""},
+		{"given twice", `{"path":1,"path":2}`, "path", "2", "path"},
+		{"given twice, escaped", `{"path":1,"\u0070ath":2}`, "path", "2", "path"},
+		{"in another case", `{"Path":1}`, "path", "", "Path"},
+		{"also in another case", `{"path":1,"PATH":2}`, "path", "1", "PATH"},
+		{"in another case, escaped", `{"\u0050ath":1}`, "path", "", "Path"},
+		{"folded by Unicode", `{"\u212aey":1}`, "key", "", "\u212aey"},
+		{"capitals", `{"größe":1}`, "GRÖSSE", "", ""},
+		{"capitals that fold", `{"Übung":1}`, "übung", "", "Übung"},
+		{"long", `{"` + strings.Repeat("A", 100) + `":1}`, strings.Repeat("a", 100), "", strings.Repeat("A", 100)},
+		{"no name", `{"":1}`, "", "1", ""},
+		{"no object", `["path"]`, "path", "", ""},
+		{"broken", `{"path":1,"Path":2`, "path", "", ""},
+	} {
+		value, rival := jsonscan.OnlyMember([]byte(c.text), c.member)
+		if string(value) != c.value || string(rival) != c.rival {
+			t.Errorf("%s: %s, %q, want %s, %q", c.name, value, rival, c.value, c.rival)
 		}
+	}
+	if _, rival := jsonscan.OnlyMember([]byte(`{"":1,"":2}`), ""); rival == nil {
+		t.Error("an empty name that is repeated has no rival")
 	}
 }
