@@ -73,7 +73,7 @@ func kinds() []kind {
 	return []kind{
 		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
 		{"go", "a folder with Go packages", isGo, openGo},
-		{"docs", "a folder of documents (Markdown, HTML, .ipynb, .docx), one of them, or an llms.txt",
+		{"docs", "a folder of documents (Markdown, HTML, .ipynb, .docx, .pdf), one of them, or an llms.txt",
 			isDocuments, openDocuments},
 		{"crawl", "a website, with --crawl", neverDetected, openWebsite},
 		{"openapi", "an OpenAPI 3 document", isOpenAPI, openOpenAPI},
@@ -249,8 +249,8 @@ func openGo(path string, o *InputOptions) (Input, error) {
 	return gopkg.New(path, &o.Go)
 }
 
-// IsDocument reports whether name is that of a document: Markdown, HTML, a notebook (.ipynb) or
-// a Word document (.docx).
+// IsDocument reports whether name is that of a document: Markdown, HTML, a notebook (.ipynb), a
+// Word document (.docx) or PDF.
 func IsDocument(name string) bool { return docs.IsDocument(name) }
 
 // isDocuments reports whether path is a folder of documents that is not itself a site, a

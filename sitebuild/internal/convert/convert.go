@@ -1,12 +1,14 @@
 // Package convert reads documents that are not text files: notebooks of Jupyter become
-// Markdown, and documents of Word become HTML, which package webpage turns into Markdown as
-// it does any page.
+// Markdown, and documents of Word and PDF become HTML, which package webpage turns into
+// Markdown as it does any page.
 //
 // Only text is read. Macros, embedded objects and the code of notebooks are never run, and
-// nothing outside the file is opened. Pictures are represented by their descriptions.
+// nothing outside the file is opened. Pictures are represented by their descriptions. PDF is
+// read by pdftotext, a program that has to be installed.
 package convert
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"path"
@@ -25,18 +27,29 @@ type Document struct {
 }
 
 // readerOf returns the reader of a form, by the ending of its files, or nil.
-func readerOf(name string) func(name string, data []byte, limit int64) (*Document, error) {
+func readerOf(name string) func(ctx context.Context, name string, data []byte, limit int64) (*Document, error) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".ipynb":
-		return readNotebook
+		return ownReader(readNotebook)
 	case ".docx":
-		return readWord
+		return ownReader(readWord)
+	case ".pdf":
+		return readPDF
 	}
 	return nil
 }
 
-// Handles reports whether a file can be read, judging by the ending of its name: .ipynb or
-// .docx, in upper or lower case.
+// ownReader returns a reader of this package, which is too fast to be interrupted, as a reader.
+func ownReader(read func(name string, data []byte, limit int64) (*Document, error)) func(
+	context.Context, string, []byte, int64,
+) (*Document, error) {
+	return func(_ context.Context, name string, data []byte, limit int64) (*Document, error) {
+		return read(name, data, limit)
+	}
+}
+
+// Handles reports whether a file can be read, judging by the ending of its name: .ipynb, .docx
+// or .pdf, in upper or lower case.
 func Handles(name string) bool {
 	return readerOf(name) != nil
 }
@@ -44,16 +57,20 @@ func Handles(name string) bool {
 // IsNotebook reports whether a file is a notebook, judging by the ending of its name.
 func IsNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }
 
+// IsPDF reports whether a file is PDF, judging by the ending of its name.
+func IsPDF(name string) bool { return strings.EqualFold(path.Ext(name), ".pdf") }
+
 // Read reads the file called name, which [Handles] accepts. Its text, unpacked, may have at
-// most limit bytes; more are an error, as is a file that is damaged or encrypted.
-func Read(name string, data []byte, limit int64) (*Document, error) {
+// most limit bytes; more are an error, as is a file that is damaged or encrypted. The error is a
+// [*MissingError] if a program has to be installed, and that of ctx if it ends first.
+func Read(ctx context.Context, name string, data []byte, limit int64) (*Document, error) {
 	read := readerOf(name)
 	if read == nil {
-		return nil, fmt.Errorf("%s is not a notebook or a Word document", name)
+		return nil, fmt.Errorf("%s is not a notebook, a Word document or PDF", name)
 	}
 	var d *Document
 	err := barrier.Run("read "+name, func() (err error) {
-		d, err = read(name, data, limit)
+		d, err = read(ctx, name, data, limit)
 		return err
 	})
 	return d, err

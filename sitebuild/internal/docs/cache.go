@@ -17,10 +17,11 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/pagecache"
 	"github.com/slipway-mcp/slipway/internal/search"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
 )
 
 // cacheFormat is increased when the stored form of pages changes.
-const cacheFormat = 2
+const cacheFormat = 3
 
 // cache stores parsed pages between builds. It is safe for concurrent use. A nil *cache stores
 // nothing.
@@ -94,7 +95,7 @@ func (c *cache) page(file, source string, parse func() (*Page, bool)) *Page {
 		p, _ := parse()
 		return p
 	}
-	key := keyOf(file, source)
+	key := keyOf(file, source, convert.ReaderVersion(file))
 	if p, ok := c.stored(file, key); ok {
 		return p
 	}

@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"context"
+	"errors"
 	"path"
 	"path/filepath"
 	"strings"
@@ -9,11 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
 )
 
-// convertedTimes is how many times larger than a text a notebook or a Word document may be:
+// convertedTimes is how many times larger than a text a notebook, a Word document or PDF may be:
 // most of such a file is pictures.
 const convertedTimes = 16
 
-// isConverted reports whether a file is a notebook or a Word document. While a document is
+// isConverted reports whether a file is a notebook, a Word document or PDF. While a document is
 // open, Word has a file beside it whose name begins with ~$.
 func isConverted(name string) bool {
 	return convert.Handles(name) && !strings.HasPrefix(path.Base(filepath.ToSlash(name)), "~$")
@@ -27,13 +29,17 @@ func (r *reader) limitOf(file string) int64 {
 	return r.opts.MaxFileBytes
 }
 
-// newConvertedPage reads a notebook or a Word document, without resolving its links. The
+// newConvertedPage reads a notebook, a Word document or PDF, without resolving its links. The
 // page is nil if the file has no text or cannot be read.
-func (r *reader) newConvertedPage(file, data string) (*Page, []check.Finding) {
-	d, err := convert.Read(file, []byte(data), r.opts.MaxFileBytes)
+func (r *reader) newConvertedPage(ctx context.Context, file, data string) (*Page, []check.Finding) {
+	d, err := convert.Read(ctx, file, []byte(data), r.opts.MaxFileBytes)
 	switch {
 	case err != nil:
-		return nil, []check.Finding{finding(ruleUnreadable, r.place(file), 0, "", "the document is skipped: %s", err)}
+		hint := ""
+		if missing := (*convert.MissingError)(nil); errors.As(err, &missing) {
+			hint = missing.Install
+		}
+		return nil, []check.Finding{finding(ruleUnreadable, r.place(file), 0, hint, "the document is skipped: %s", err)}
 	case d.HTML != "":
 		return r.newRenderedPage(file, d.HTML)
 	case strings.TrimSpace(d.Markdown) == "":

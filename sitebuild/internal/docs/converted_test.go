@@ -129,3 +129,36 @@ func TestOneFileOfEachForm(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingProgram: without pdftotext, PDF is skipped with the command that installs it, and is
+// not in the cache as a document without text.
+func TestMissingProgram(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	set, err := docs.Read(t.Context(), rendered(map[string]string{
+		"start.md":   "# Start\n\nSee [the manual](manual.pdf).\n",
+		"manual.pdf": "%PDF-1.4",
+	}), "docs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := ruletest.Findings(&set.Report)
+	if got := ids(set); got != "start" || len(found) == 0 || found[0].Rule.ID != "docs/unreadable" ||
+		found[0].File != "docs/manual.pdf" || !strings.Contains(found[0].Message, "pdftotext is not installed") ||
+		!strings.Contains(found[0].Hint, "install") {
+		t.Errorf("pages %s, findings %v", got, found)
+	}
+}
+
+// TestRenderedWithPDF: beside rendered pages, PDF is a download.
+func TestRenderedWithPDF(t *testing.T) {
+	set, err := docs.Read(t.Context(), rendered(map[string]string{
+		"guide/a.html":     "<title>A</title><main><h1>A</h1><p>See it.</p></main>",
+		"guide/manual.pdf": "%PDF-1.4",
+	}), "docs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(set); got != "guide/a" || len(ruletest.Findings(&set.Report)) > 0 {
+		t.Errorf("pages %s, findings %v", got, ruletest.Findings(&set.Report))
+	}
+}

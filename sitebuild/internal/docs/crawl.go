@@ -421,7 +421,7 @@ func (c *crawler) assemble(ctx context.Context, fetched []*crawled) (*Set, error
 			continue
 		}
 		known[page.file] = true
-		p, found := r.newPage(page.file, page.text)
+		p, found := r.newPage(ctx, page.file, page.text)
 		for i := range found {
 			found[i].File = address
 		}

@@ -1,5 +1,5 @@
-// Package docs builds StaticMCP sites from documents: a folder of Markdown or MDX, notebooks
-// and Word documents, a folder of rendered HTML pages, or an llms.txt with the pages it lists.
+// Package docs builds StaticMCP sites from documents: a folder of Markdown or MDX, notebooks,
+// Word documents and PDF, a folder of rendered HTML pages, or an llms.txt with the pages it lists.
 //
 // [Dir] and [LLMS] return a [sitebuild.Input]. [Read] is the first half of the work: pages
 // with their sections, links and navigation, and findings for broken parts.

@@ -21,7 +21,7 @@ type File struct {
 var _ sitewriter.Input = (*File)(nil)
 
 // IsDocument reports whether name is that of a document: Markdown (.md, .mdx or .markdown),
-// HTML (.html or .htm), a notebook (.ipynb) or a Word document (.docx).
+// HTML (.html or .htm), a notebook (.ipynb), a Word document (.docx) or PDF.
 func IsDocument(name string) bool {
 	return isDocument(name) || isConverted(name) || isRendered(name)
 }
@@ -58,6 +58,9 @@ func (f *File) Site(ctx context.Context) (*sitewriter.Site, error) {
 		filepath.ToSlash(filepath.Clean(dir)), &f.opts)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.name, err)
+	}
+	if len(set.Pages) == 0 && len(set.Report.Findings()) > 0 {
+		return nil, set.empty(f.name)
 	}
 	if len(set.Pages) == 0 {
 		return nil, fmt.Errorf("%s has no text, or is marked as a draft", f.name)

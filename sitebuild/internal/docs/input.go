@@ -124,11 +124,23 @@ func (f *Folder) readWith(ctx context.Context, how reading) (*Set, error) {
 		return nil, fmt.Errorf("read documents: %w", err)
 	}
 	if len(set.Pages) == 0 {
-		return nil, fmt.Errorf("%s has no visible documents: Markdown, HTML, notebooks or Word documents", f.dir)
+		return nil, set.empty(f.dir)
 	}
 	set.place = folderName(f.dir)
 	set.Title = cmp.Or(set.Title, projectTitle(f.dir))
 	return set, nil
+}
+
+// empty returns the error for documents without a page: the first problem, or that there are none.
+func (s *Set) empty(place string) error {
+	if found := s.Report.Findings(); len(found) > 0 {
+		first := found[0]
+		if first.Hint != "" {
+			first.Message += " (" + first.Hint + ")"
+		}
+		return fmt.Errorf("%s has no readable documents: %s: %s", place, first.File, first.Message)
+	}
+	return fmt.Errorf("%s has no visible documents: Markdown, HTML, notebooks, Word documents or PDF", place)
 }
 
 // Site implements [sitewriter.Input].

@@ -192,7 +192,7 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 				l.err.Error()))
 			continue
 		}
-		p, found := r.newPage(l.file, l.text)
+		p, found := r.newPage(ctx, l.file, l.text)
 		for i := range found {
 			found[i].File = l.address
 		}

@@ -41,8 +41,8 @@ type Options struct {
 	// MaxImageBytes is the largest image that becomes a resource. A negative value omits all
 	// images. Default: 256 KiB.
 	MaxImageBytes int64
-	// MaxFileBytes is the largest document; larger ones are skipped with a finding. A notebook
-	// or a Word document, most of which is pictures, may be 16 times as large. Default: 4 MiB.
+	// MaxFileBytes is the largest document; larger ones are skipped with a finding. A notebook,
+	// a Word document or PDF, most of which is pictures, may be 16 times as large. Default: 4 MiB.
 	MaxFileBytes int64
 	// MaxPages bounds the number of documents; more are an error in a folder, and left out with
 	// a finding in an llms.txt and on a website. Default: 100,000 for a folder, 1,000 for the

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"path"
 	"slices"
@@ -15,10 +16,10 @@ import (
 
 // newPage parses the text of a document as a page, without resolving its links. The page
 // is nil if it is hidden and Drafts is not set.
-func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
+func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []check.Finding) {
 	switch {
 	case isConverted(file):
-		return r.newConvertedPage(file, source)
+		return r.newConvertedPage(ctx, file, source)
 	case r.system == renderedSystem:
 		return r.newRenderedPage(file, source)
 	}

@@ -229,7 +229,7 @@ func leftOut(name string) bool {
 
 // choose keeps the documents below the folder that the configuration names, and omits
 // those that are only included in others. Beside the pages of a generator, Word documents
-// are downloads.
+// and PDF are downloads.
 func (r *reader) choose(documents []document) []document {
 	if r.system == renderedSystem {
 		return documents
@@ -264,7 +264,7 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 						return err
 					}
 					pages[i] = r.cache.page(file, source, func() (*Page, bool) {
-						p, found := r.newPage(file, source)
+						p, found := r.newPage(ctx, file, source)
 						findings[i] = found
 						return p, p != nil && len(found) == 0 && !p.includes
 					})

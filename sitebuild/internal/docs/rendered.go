@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
 )
 
@@ -56,11 +57,16 @@ func repeats(file string) bool {
 
 // chooseForm returns the documents of a folder: those in Markdown and those that are
 // converted, or the pages of a folder that was rendered. A rendered folder has an index.html
-// and at most a few Markdown files between its pages, such as a license; notebooks and Word
-// documents there are downloads.
+// and at most a few Markdown files between its pages, such as a license; notebooks, Word
+// documents and PDF there are downloads.
 func (r *reader) chooseForm(all *found) []document {
 	written, rendered := r.withoutTwins(all.written.documents), all.rendered.documents
-	sources := len(written) + len(all.converted.documents)
+	sources := len(written)
+	for _, d := range all.converted.documents {
+		if !convert.IsPDF(d.file) { // nothing is rendered from it
+			sources++
+		}
+	}
 	_, atTop := r.files["index.html"]
 	if len(rendered) == 0 || sources > 0 && !(atTop && len(rendered) > 3*len(written)) {
 		return slices.Concat(written, all.converted.documents)

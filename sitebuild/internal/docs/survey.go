@@ -32,7 +32,7 @@ func survey(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts
 			case err != nil:
 				return nil, err
 			}
-			if p, _ = r.newPage(d.file, source); p == nil {
+			if p, _ = r.newPage(ctx, d.file, source); p == nil {
 				continue // hidden
 			}
 		}
