@@ -71,13 +71,23 @@ func installPDF() string {
 }
 
 // readPDF reads a PDF document: its title, and the text of each page below a heading with the
-// number of the page. The program receives the document on its standard input, and nothing else.
+// number of the page.
 func readPDF(ctx context.Context, name string, data []byte, limit int64) (*Document, error) {
+	described, err := describePDF(ctx, data, limit, pdfTime)
+	if err != nil {
+		return nil, err
+	}
+	return pdfDocument(name, described)
+}
+
+// describePDF returns what the program writes about a document, at most limit bytes within a
+// time. The program receives the document on its standard input, and nothing else.
+func describePDF(ctx context.Context, data []byte, limit int64, most time.Duration) (string, error) {
 	program, err := exec.LookPath(pdfProgram)
 	if err != nil {
-		return nil, &MissingError{pdfProgram, installPDF()}
+		return "", &MissingError{pdfProgram, installPDF()}
 	}
-	limited, cancel := context.WithTimeout(ctx, pdfTime)
+	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cmd := exec.CommandContext(limited, program, "-htmlmeta", "-enc", "UTF-8", "-", "-")
 	cmd.Dir = os.TempDir() // not the documents
@@ -90,16 +100,16 @@ func readPDF(ctx context.Context, name string, data []byte, limit int64) (*Docum
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return "", ctx.Err()
 	case out.full:
-		return nil, fmt.Errorf("its text has more than %d bytes", limit)
+		return "", fmt.Errorf("its text has more than %d bytes", limit)
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return nil, fmt.Errorf("%s takes more than %v", pdfProgram, pdfTime)
+		return "", fmt.Errorf("%s takes more than %v", pdfProgram, most)
 	case err != nil:
 		why, _, _ := strings.Cut(strings.TrimSpace(messages.text.String()), "\n")
-		return nil, fmt.Errorf("%s: %w: %s", pdfProgram, err, strings.ToValidUTF8(why, ""))
+		return "", fmt.Errorf("%s: %w: %s", pdfProgram, err, strings.ToValidUTF8(why, ""))
 	}
-	return pdfDocument(name, strings.ToValidUTF8(out.text.String(), ""))
+	return strings.ToValidUTF8(out.text.String(), ""), nil
 }
 
 // pdfDocument returns the document that the program describes: a page of HTML, whose text is

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
 )
@@ -48,7 +49,8 @@ func actAsProgram() int {
 	case "pictures":
 		fmt.Print(head + "\f\f</pre>\n</body>\n</html>\n")
 	default:
-		fmt.Print(head + "First line\nof &lt;b&gt; *one*\n\n# no heading\nuse\n• tea\nand milk\n•\nwater\n\f\fThird page\n\f</pre>\n</body>\n</html>\n")
+		fmt.Print(head + "First line\nof &lt;b&gt; *one*\n\n# no heading\n" +
+			"use\n• tea\nand milk\n•\nwater\n\f\fThird page\n\f</pre>\n</body>\n</html>\n")
 	}
 	return 0
 }
@@ -88,7 +90,8 @@ func TestPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# The \\<manual>\n\n## Page 1\n\nFirst line of \\<b> \\*one\\*\n\n\\# no heading use\n\n- tea and milk\n- water\n\n## Page 3\n\nThird page"
+	want := "# The \\<manual>\n\n## Page 1\n\nFirst line of \\<b> \\*one\\*\n\n" +
+		"\\# no heading use\n\n- tea and milk\n- water\n\n## Page 3\n\nThird page"
 	if got := strings.TrimSpace(page.Markdown); page.Title != "The <manual>" || got != want {
 		t.Errorf("the page is %q:\n%s\nwant\n%s", page.Title, got, want)
 	}
@@ -121,6 +124,10 @@ func TestUnreadablePDF(t *testing.T) {
 		if _, err := Read(t.Context(), "a.pdf", []byte(text), 100_000); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
+	}
+	if _, err := describePDF(t.Context(), []byte("hang"), limit, time.Millisecond); err == nil ||
+		err.Error() != "pdftotext takes more than 1ms" {
+		t.Errorf("slow: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -156,7 +163,8 @@ func twoPages() []byte {
 		stream := "BT /F 20 Tf 50 700 Td (" + text + ") Tj ET"
 		return fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(stream), stream)
 	}
-	const page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << /Font << /F 7 0 R >> >> /Contents %d 0 R >>"
+	const page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] " +
+		"/Resources << /Font << /F 7 0 R >> >> /Contents %d 0 R >>"
 	objects := []string{
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>",
