@@ -79,9 +79,23 @@ let drawing = 0 // timer of the next drawing
 let taken = 0 // lines since the last drawing
 const changed = { frames: false, calls: false, logs: false }
 
+// A click or a key is answered first: until what it changes is painted, nothing is decoded. A page in the background
+// paints nothing, so it waits no longer than that.
+let answering = false
+function decode(): void {
+  answering = false
+  if (head < queue.length) flush() // at once: clicks may come without a pause
+}
+function answerFirst(): void {
+  answering = true
+  requestAnimationFrame(() => setTimeout(decode))
+  setTimeout(decode, 100)
+}
+for (const name of ['pointerdown', 'click', 'keydown']) addEventListener(name, answerFirst, true)
+
 // In a task of its own, decoding lets clicks, keys and drawing go first.
 function schedule(): void {
-  if (scheduled) return
+  if (scheduled || answering) return
   scheduled = true
   if ('scheduler' in window) void window.scheduler.postTask(flush, { priority: 'background' })
   else setTimeout(flush)
@@ -101,7 +115,7 @@ const interval = 100 // milliseconds
 function flush(): void {
   scheduled = false
   const end = performance.now() + slice
-  while (head < queue.length && performance.now() < end) {
+  while (head < queue.length && !answering && performance.now() < end) {
     const lines = JSON.parse(`[${queue.slice(head, (head += batch)).join()}]`) as Record<string, unknown>[]
     taken += lines.length
     for (const line of lines) {

@@ -1,7 +1,7 @@
 // Small parts that every room uses.
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../store'
 import type { Failure } from '../types'
 
@@ -193,7 +193,8 @@ export function Menu({ label, items, name, up }: {
 }) {
   const open = useSignal(false)
   const root = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  // At once: the next key is for the menu, even if it comes before the menu is painted.
+  useLayoutEffect(() => {
     if (!open.value) return
     root.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus()
     const close = (event: Event) => {
