@@ -171,6 +171,8 @@ func openLive(ctx context.Context, arg string, transport client.Transport, o *Li
 	case errors.As(err, &exit):
 		e.Hint = exit.Hint()
 	case !errors.As(err, &status) || !status.Refused():
+	case status.Token && o.Identity != nil && o.Header.Get("Authorization") == "":
+		e.Hint = "the user who is logged in may not do this; log in as another one: " + identity.CommandFor(arg)
 	case status.Token:
 		e.Hint = "check the token in MCP_CLIENT_TOKEN: the server does not accept it for this"
 	default:

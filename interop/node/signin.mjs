@@ -3,14 +3,13 @@
 //
 // usage: node signin.mjs SLIPWAY CHROMIUM SITE FOLDER
 
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import assert from 'node:assert/strict';
 
 import { startBrowser } from './browser.mjs';
+import { children, freePort, printed, signIn, start } from './programs.mjs';
 
 const tools = process.env.SLIPWAY_INTEROP_TOOLS;
 const require = createRequire(join(tools, 'package.json'));
@@ -19,60 +18,7 @@ const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
 const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
 
 const [slipway, chromium, site, folder] = process.argv.slice(2);
-const children = [];
 let serving;
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
-// printed collects what a program prints.
-function printed(...streams) {
-  const log = { text: '' };
-  for (const stream of streams) stream.on('data', (chunk) => { log.text += chunk; });
-  // until waits for a text, and returns its match.
-  log.until = async (pattern) => {
-    for (let n = 0; n < 300; n++) {
-      const found = log.text.match(pattern);
-      if (found) return found;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-    throw new Error(`${pattern} was not printed:\n${log.text}`);
-  };
-  return log;
-}
-
-// start starts a program, and returns what it prints.
-function start(program, args, env = {}) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
-  children.push(child);
-  const log = printed(child.stdout, child.stderr);
-  log.ended = new Promise((done) => child.on('exit', done));
-  return log;
-}
-
-// signIn opens the address of a client: the page of the gateway, then those of the provider.
-async function signIn(browser, address, user) {
-  const page = await browser.newPage();
-  const seen = [];
-  await page.goto(address);
-  for (let n = 0; n < 8; n++) {
-    seen.push(await page.textContent('body'));
-    if (await page.locator('input[name=login]').count()) {
-      await page.fill('input[name=login]', user);
-      await page.fill('input[name=password]', 'any');
-    }
-    const button = page.locator('button[value=allow], form button, form [type=submit]');
-    if (!(await button.count())) break;
-    await Promise.all([page.waitForNavigation(), button.first().click()]);
-  }
-  await page.close();
-  return seen;
-}
 
 try {
   const port = await freePort();

@@ -5,12 +5,12 @@
 
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import assert from 'node:assert/strict';
 
 import { startBrowser } from './browser.mjs';
+import { freePort } from './programs.mjs';
 
 const require = createRequire(join(process.env.SLIPWAY_INTEROP_TOOLS, 'package.json'));
 const { Provider } = require('oidc-provider');
@@ -20,15 +20,6 @@ const { ElicitRequestSchema, ListToolsResultSchema } = require('@modelcontextpro
 
 const [slipway, chromium, site, folder] = process.argv.slice(2);
 const children = [];
-
-// freePort returns a port of this machine that is not in use.
-async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 // startProvider starts a provider whose access tokens are for resource, and expire soon.
 async function startProvider(resource, life) {
