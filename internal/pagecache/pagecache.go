@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -263,13 +264,17 @@ func (e *Entry) Size(i int) int { return int(e.sizes[i]) }
 
 // Part reads a part of an entry. It fails only for errors of the file system. It is safe for
 // concurrent use, but not while entries are added.
-func (e *Entry) Part(i int) ([]byte, error) {
+func (e *Entry) Part(i int) ([]byte, error) { return e.AppendPart(nil, i) }
+
+// AppendPart is like [Entry.Part], and appends the part.
+func (e *Entry) AppendPart(data []byte, i int) ([]byte, error) {
 	at := e.at
 	for _, n := range e.sizes[:i] {
 		at += int64(n)
 	}
-	data := make([]byte, e.sizes[i])
-	if _, err := e.in.file.ReadAt(data, at); err != nil {
+	start, size := len(data), int(e.sizes[i])
+	data = slices.Grow(data, size)[:start+size]
+	if _, err := e.in.file.ReadAt(data[start:], at); err != nil {
 		return nil, fmt.Errorf("read the page cache: %w", err)
 	}
 	return data, nil

@@ -176,9 +176,9 @@ func NewBuilder(opts *Options, write Write) *Builder {
 func (b *Builder) Add(p Page) error { return b.AddAnalysis(p.ID, b.Analyze(p), nil) }
 
 // AddAnalysis appends the page with an ID, whose analysis is by a Builder with the same options.
-// If rows is not nil, it returns the [Analysis.Rows] that the analysis lacks; it is called by
-// Close. AddAnalysis returns only errors of write.
-func (b *Builder) AddAnalysis(id string, a *Analysis, rows func() ([]byte, error)) error {
+// If rows is not nil, it appends the [Analysis.Rows] that the analysis lacks; it is called by
+// Close, which reuses what it returns. AddAnalysis returns only errors of write.
+func (b *Builder) AddAnalysis(id string, a *Analysis, rows func([]byte) ([]byte, error)) error {
 	if b.closed {
 		return errors.New("the index is closed")
 	}
@@ -370,11 +370,11 @@ func (b *Builder) identify() string {
 	return sum([]byte(list.String()))
 }
 
-// rowsOf are the rows of a page: text, or what load returns if that is nil.
+// rowsOf are the rows of a page: text, or what load appends if that is nil.
 type rowsOf struct {
 	units int
 	text  []byte
-	load  func() ([]byte, error)
+	load  func([]byte) ([]byte, error)
 }
 
 // writeRows writes the displayed data of all pages.
@@ -382,6 +382,7 @@ func (b *Builder) writeRows() error {
 	start := `{"of":` + string(jsonscan.AppendQuote(nil, b.head.Of)) + `,"rows":[`
 	doc := []byte(start)
 	file, unit := 0, 0
+	var loaded []byte // the rows of a page, copied to doc
 	flush := func() error {
 		if len(doc) == len(start) {
 			return nil
@@ -395,9 +396,10 @@ func (b *Builder) writeRows() error {
 		b.rows[i] = rowsOf{} // frees its text
 		if r.load != nil {
 			var err error
-			if r.text, err = r.load(); err != nil {
+			if r.text, err = r.load(loaded[:0]); err != nil {
 				return err
 			}
+			loaded = r.text
 		}
 		for range r.units {
 			if next, _ := b.head.rowFileOf(unit); next != file {

@@ -69,13 +69,20 @@ var programVersion = sync.OnceValue(func() string {
 })
 
 // keyOf returns the key for texts.
-func keyOf(texts ...string) pagecache.Key {
+func keyOf(texts ...string) pagecache.Key { return keyOfData(nil, texts...) }
+
+// keyOfData returns the key for data, such as the contents of a file, and texts.
+func keyOfData(data []byte, texts ...string) pagecache.Key {
 	sum := sha256.New()
-	for _, text := range texts {
+	add := func(part []byte) {
 		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		sum.Write(size[:])
-		sum.Write([]byte(text))
+		sum.Write(part)
+	}
+	add(data)
+	for _, text := range texts {
+		add([]byte(text))
 	}
 	return pagecache.Key(sum.Sum(nil))
 }
@@ -90,12 +97,12 @@ const (
 
 // page returns the page in a file, from the cache or as parse returns it. Pages with findings
 // and those that include other files are not stored.
-func (c *cache) page(file, source string, parse func() (*Page, bool)) *Page {
+func (c *cache) page(file string, source []byte, parse func() (*Page, bool)) *Page {
 	if c == nil {
 		p, _ := parse()
 		return p
 	}
-	key := keyOf(file, source, convert.ReaderVersion(file))
+	key := keyOfData(source, file, convert.ReaderVersion(file))
 	if p, ok := c.stored(file, key); ok {
 		return p
 	}
@@ -171,15 +178,17 @@ func (p *Page) store(e *pagecache.Entry, key pagecache.Key) {
 	}
 }
 
-// withBody returns the page with its Body, and its sections where they are in that.
-func (p *Page) withBody() (*Page, error) {
+// withBody returns the page with its Body, and its sections where they are in that. It uses
+// buffer, which is not nil.
+func (p *Page) withBody(buffer *[]byte) (*Page, error) {
 	if p.entry == nil {
 		return p, nil
 	}
-	body, err := p.entry.Part(partBody)
+	body, err := p.entry.AppendPart((*buffer)[:0], partBody)
 	if err != nil {
 		return nil, err
 	}
+	*buffer = body
 	whole := *p
 	whole.Body = string(body)
 	if len(p.edits) > 0 {
@@ -225,10 +234,10 @@ func (p *Page) size() int {
 	return size
 }
 
-// analysis returns the analysis of a page for b, from the cache if possible, and what returns
+// analysis returns the analysis of a page for b, from the cache if possible, and what appends
 // its rows if it does not have them.
 func (c *cache) analysis(b *search.Builder, p *Page, options string, make func() (*search.Page, error)) (
-	*search.Analysis, func() ([]byte, error), error,
+	*search.Analysis, func([]byte) ([]byte, error), error,
 ) {
 	if c == nil || p.entry == nil {
 		page, err := make()
@@ -243,7 +252,7 @@ func (c *cache) analysis(b *search.Builder, p *Page, options string, make func()
 		data, err := e.Part(0)
 		a := &search.Analysis{}
 		if err == nil && a.UnmarshalBinary(data) == nil {
-			return a, func() ([]byte, error) { return e.Part(1) }, nil
+			return a, func(into []byte) ([]byte, error) { return e.AppendPart(into, 1) }, nil
 		}
 	}
 	page, err := make()
@@ -260,7 +269,7 @@ func (c *cache) analysis(b *search.Builder, p *Page, options string, make func()
 		return a, nil, nil // without the cache
 	}
 	a.Rows = nil
-	return a, func() ([]byte, error) { return e.Part(1) }, nil
+	return a, func(into []byte) ([]byte, error) { return e.AppendPart(into, 1) }, nil
 }
 
 // appendText appends a text, preceded by its length.

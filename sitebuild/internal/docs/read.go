@@ -1,10 +1,12 @@
 package docs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"runtime"
@@ -15,7 +17,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
-	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
@@ -246,6 +247,9 @@ func (r *reader) choose(documents []document) []document {
 	})
 }
 
+// maxRoom is how much room for the contents of a file is kept for the next.
+const maxRoom = 1 << 20
+
 // pages reads the documents, several at a time.
 func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, error) {
 	pages := make([]*Page, len(documents))
@@ -256,15 +260,19 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 	var done atomic.Int64
 	for range max(1, min(runtime.GOMAXPROCS(0), len(documents))) {
 		work.Go(func() {
+			var source []byte // the contents of a file, and room for the next
 			for i := range next {
 				errs[i] = barrier.Run("read "+r.place(documents[i].file), func() error {
 					file := documents[i].file
-					source, err := r.text(file)
-					if err != nil {
+					if cap(source) > maxRoom {
+						source = nil
+					}
+					var err error
+					if source, err = r.contents(source[:0], file); err != nil {
 						return err
 					}
 					pages[i] = r.cache.page(file, source, func() (*Page, bool) {
-						p, found := r.newPage(ctx, file, source)
+						p, found := r.newPage(ctx, file, string(source))
 						findings[i] = found
 						return p, p != nil && len(found) == 0 && !p.includes
 					})
@@ -304,16 +312,25 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 
 // text returns the content of a file, of at most the bytes that limitOf allows.
 func (r *reader) text(file string) (string, error) {
+	data, err := r.contents(nil, file)
+	return string(data), err
+}
+
+// contents is text with room for the contents, which may be nil. It always returns room for the
+// next file.
+func (r *reader) contents(room []byte, file string) ([]byte, error) {
 	f, err := r.fsys.Open(file)
 	if err != nil {
-		return "", err
+		return room[:0], err
 	}
 	defer f.Close()
-	data, err := fsutil.ReadLimited(f, r.limitOf(file))
-	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
-		err = fmt.Errorf("%s: more than %d bytes", r.place(file), r.limitOf(file))
+	into := bytes.NewBuffer(room[:0])
+	limit := r.limitOf(file)
+	n, err := into.ReadFrom(io.LimitReader(f, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("%s: more than %d bytes", r.place(file), limit)
 	}
-	return string(data), err
+	return into.Bytes(), err
 }
 
 // place returns the name of a file as used in findings.

@@ -448,8 +448,9 @@ func (p *Page) titled() string {
 
 // pageAnswers yields the answers of get_page and get_section, and the resources.
 func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
+	var buffer []byte
 	for _, p := range m.set.Pages {
-		p, err := p.withBody()
+		p, err := p.withBody(&buffer)
 		if err != nil {
 			yield(nil, err)
 			return

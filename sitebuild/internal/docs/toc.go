@@ -191,7 +191,7 @@ func (m *maker) llmsFull() ([]byte, error) {
 		if i > 0 {
 			b.WriteString("\n---\n\n")
 		}
-		whole, err := p.withBody()
+		whole, err := p.withBody(new([]byte))
 		if err != nil {
 			return nil, err
 		}
