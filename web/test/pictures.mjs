@@ -102,6 +102,7 @@ const pictures = {
       await page.locator('.changes').getByRole('button', { name: '~ log' }).click()
       await page.locator('.splitter.vertical').first().focus()
       for (let i = 0; i < 12; i++) await press(page, 'ArrowRight')
+      await page.evaluate(() => document.activeElement.blur())
     },
   },
   lost: {
