@@ -222,3 +222,62 @@ func checkClusterUpgrade(t *testing.T, engine string) {
 		t.Errorf("%d sessions were begun, want one for each of 6 clients", n)
 	}
 }
+
+// TestClusterUpgradeProcesses is TestClusterUpgrade for sessions that continue with a new process: those with a process
+// each, and those of callers with one process each.
+func TestClusterUpgradeProcesses(t *testing.T) {
+	for _, isolate := range []string{"session", "principal"} {
+		t.Run(isolate, func(t *testing.T) { checkUpgradeProcesses(t, isolate) })
+	}
+}
+
+func checkUpgradeProcesses(t *testing.T, isolate string) {
+	const sessions = 6
+	file, mark := isolatedServer(t, "    isolate: "+isolate+"\n    failover: restart\n")
+	previous, engine := previousSlipway(t), startNATS(t)
+	b := newRotation(t)
+	start := func(program string) *replica {
+		r := startReplica(t, program, engine, "--drain-delay", "1s", file)
+		b.follow(t, r)
+		return r
+	}
+	var old []*replica
+	for range 3 {
+		old = append(old, start(previous))
+	}
+	stop := make(chan struct{})
+	var calls atomic.Int64
+	var clients sync.WaitGroup
+	for _, s := range beginIsolated(t, &replica{endpoint: b.url}, sessions) {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				s.mustGreet(t)
+				calls.Add(1)
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	var current []*replica
+	for _, r := range old {
+		current = append(current, start(slipway))
+		time.Sleep(700 * time.Millisecond) // both versions serve
+		r.stop(t)
+	}
+	time.Sleep(700 * time.Millisecond)
+	close(stop)
+	clients.Wait()
+	t.Logf("%d calls, none failed", calls.Load())
+	if calls.Load() < 100 {
+		t.Error("too little happened for this test to mean something")
+	}
+	want := len(current) + sessions // one of each replica lists what the server offers
+	if isolate == "principal" {
+		want = len(current) + 1
+	}
+	mustRunProcesses(t, mark, "after the upgrade", want)
+}

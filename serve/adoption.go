@@ -85,7 +85,9 @@ func (h *Handler) placeSession(w http.ResponseWriter, r *http.Request, id string
 		if known == "" {
 			known = owner
 		}
-		if p.forwards.released == (released{}) && p.send(w, r, known) {
+		// If another replica took this one for the owner, what this one knows may be outdated as well.
+		trusted := p.forwards.hops == 0 || !p.homes.active()
+		if trusted && p.forwards.released == (released{}) && p.send(w, r, known) {
 			return here, true
 		}
 		placed, done, ok := p.byRecord(w, r)
@@ -238,7 +240,8 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 		p.sessions.noteMoved(p.id, claim.Owner)
 		return placed, true, true
 	}
-	if next := p.replica.Successor(p.id); next != nil && p.retiring.Load() && p.send(w, r, next.ID) {
+	if next := p.replica.Successor(p.id); next != nil && p.retiring.Load() && !p.homes.active() &&
+		p.send(w, r, next.ID) {
 		return placed, true, true
 	}
 	if !p.at.server.Restorable(r.Context()) {

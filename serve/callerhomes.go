@@ -113,6 +113,8 @@ type homeQuery struct {
 	// fresh asks the engine although a home is known: another replica took this one for the home, so what one of
 	// them knows is outdated.
 	fresh bool
+	// unreachable are replicas that have just refused the request: one that has left may still look alive here.
+	unreachable map[string]bool
 }
 
 // find returns the home of a caller, entered, if it is this replica; the caller of find calls leave. Otherwise it
@@ -145,7 +147,7 @@ func (c *callerHomes) find(ctx context.Context, caller string, q homeQuery) (*ca
 			}
 			return nil, nil, err
 		}
-		if peer := c.holder(ctx, c.foundAt(caller)); peer != nil && !q.fresh {
+		if peer := c.holder(ctx, c.foundAt(caller), q); peer != nil && !q.fresh {
 			return nil, peer, nil
 		}
 		h, peer, err := c.byRecord(ctx, caller, q)
@@ -178,9 +180,9 @@ func (c *callerHomes) afterDeparture(
 	return nil, nil, errDeparted
 }
 
-// holder returns the replica with an id, or nil if it is not alive or this one.
-func (c *callerHomes) holder(ctx context.Context, id string) *cluster.Peer {
-	if id == "" || id == c.replica.ID() {
+// holder returns the replica with an id, or nil if it cannot be reached or is this one.
+func (c *callerHomes) holder(ctx context.Context, id string, q homeQuery) *cluster.Peer {
+	if id == "" || id == c.replica.ID() || q.unreachable[id] {
 		return nil
 	}
 	return c.replica.Holder(ctx, id)
@@ -197,7 +199,7 @@ func (c *callerHomes) byRecord(ctx context.Context, caller string, q homeQuery) 
 	known := err == nil
 	switch {
 	case known:
-		if peer := c.holder(ctx, claim.Owner); peer != nil {
+		if peer := c.holder(ctx, claim.Owner, q); peer != nil {
 			c.noteElsewhere(caller, claim.Owner)
 			return nil, peer, nil
 		}

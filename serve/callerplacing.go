@@ -33,6 +33,8 @@ func (h *Handler) placeCaller(w http.ResponseWriter, r *http.Request) (placed pl
 			place: p.forwards.hops == 0 || h.hop.retiring.Load(),
 			move:  true,
 			fresh: p.forwards.hops > 0,
+
+			unreachable: p.unreachable,
 		})
 		switch {
 		case err != nil:
@@ -155,6 +157,8 @@ func (p *placer) atHome(w http.ResponseWriter, r *http.Request, s *ownedSession)
 		place: moves,
 		move:  moves,
 		fresh: p.forwards.hops > 0,
+
+		unreachable: p.unreachable,
 	})
 	switch {
 	case err != nil:
@@ -196,8 +200,11 @@ func (p *placer) adoptionHome(
 	}
 	for range maxHops {
 		home, peer, err := p.homes.find(r.Context(), caller, homeQuery{
-			place: p.forwards.hops == 0,
+			place: p.forwards.hops == 0 || p.retiring.Load(),
+			move:  true,
 			fresh: p.forwards.hops > 0,
+
+			unreachable: p.unreachable,
 		})
 		switch {
 		case err != nil:
@@ -208,7 +215,11 @@ func (p *placer) adoptionHome(
 		case p.forwards.hops >= maxHops || p.unreachable[peer.ID]:
 			p.callerBusy(w, r, cluster.ErrOwned)
 			return nil, true
-		case p.forwardTo(w, r, peer):
+		}
+		if claim.Owner == p.replica.ID() { // released before, and not continued by the replica that was asked to
+			p.forwards.released = released{claim.Owner, claim.Revision}
+		}
+		if p.forwardTo(w, r, peer) {
 			return nil, true
 		}
 		p.handler.placing.forget(peer.ID)
