@@ -14,9 +14,10 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"net/http"
 	"sync"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 )
 
 // identity is the certificate of a replica: created by the process, and trusted because
@@ -64,7 +65,9 @@ func (id *identity) config(known func(fingerprint string) bool) *tls.Config {
 		Certificates: []tls.Certificate{id.certificate},
 		MinVersion:   tls.VersionTLS13,
 		NextProtos:   []string{"http/1.1"},
-		ClientAuth:   tls.RequireAnyClientCert,
+		// Each record is a call of the system.
+		DynamicRecordSizingDisabled: true,
+		ClientAuth:                  tls.RequireAnyClientCert,
 		// The certificate is compared with the records of the cluster instead of a chain.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(state tls.ConnectionState) error {
@@ -153,18 +156,15 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// transport returns a transport that connects only to m, by dial. It uses HTTP/1.1, because a
-// stream then needs no goroutine at the owner of its session.
-func (id *identity) transport(m Member, dial func(context.Context, string, string) (net.Conn, error)) *http.Transport {
+// transport returns a transport that connects only to m, by dial.
+func (id *identity) transport(
+	m Member, dial func(context.Context, string, string) (net.Conn, error),
+) *hophttp.Transport {
 	config := id.config(func(fingerprint string) bool { return fingerprint == m.Certificate })
-	return &http.Transport{
-		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return handshake(ctx, config, func() (net.Conn, error) { return dial(ctx, network, address) })
+	return &hophttp.Transport{
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			return handshake(ctx, config, func() (net.Conn, error) { return dial(ctx, "tcp", m.Addr) })
 		},
-		MaxIdleConnsPerHost:   64,
-		IdleConnTimeout:       time.Minute,
-		DisableCompression:    true,
-		ExpectContinueTimeout: time.Second,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 	"github.com/slipway-mcp/slipway/internal/order"
 )
 
@@ -136,14 +137,20 @@ type Peer struct {
 	// ID, Addr and Certificate are those of its [Member].
 	ID, Addr, Certificate string
 
-	transport *http.Transport
+	transport *hophttp.Transport
 	ctx       context.Context // ends with the peer
 	gone      context.CancelCauseFunc
 }
 
 // Transport returns the transport for requests to the peer: mutually authenticated
-// connections that are kept. It is shared by all callers.
+// connections that are kept. It is shared by all callers. The error of a request that was not sent
+// is that of a dial.
 func (p *Peer) Transport() http.RoundTripper { return p.transport }
+
+// Send is RoundTrip of the transport, with header fields whose names begin with Slipway-: those of req are not sent.
+func (p *Peer) Send(req *http.Request, added [][2]string) (*http.Response, error) {
+	return p.transport.Send(req, added)
+}
 
 // Context returns a context that ends when the peer leaves the cluster or its lease ends,
 // with the cause [ErrGone].

@@ -187,7 +187,7 @@ func checkClusterTakeover(t *testing.T, engine string) {
 	if longest > time.Second {
 		t.Errorf("a call after kill -9 took %v, want at most 1s", longest)
 	}
-	_ = suspended.process.Process.Signal(syscall.SIGSTOP)
+	suspend(t, suspended)
 	began := time.Now()
 	s := second[0].at(other.endpoint)
 	if status, answer := s.post(t, statusCall(1, "")); status != http.StatusBadGateway &&

@@ -9,8 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/http/httputil"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -30,10 +30,10 @@ import (
 type hop struct {
 	replica *cluster.Replica
 	log     *slog.Logger
-	server  *http.Server
+	server  *hophttp.Server
 	changes *changePublisher
 	tokens  *tokenSharing
-	buffers sync.Pool // of *[]byte, see answerWriter
+	buffers sync.Pool // of *[]byte, see copyAnswer
 	// keptBytes is the size of the bodies that are read before they are forwarded.
 	keptBytes atomic.Int64
 	limits    *limitSharing // nil without limits
@@ -131,13 +131,13 @@ func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 	}
 	p.shareTokens(admissions...)
 	p.limits = newLimitSharing(p.replica.ID(), h.admission.limiter, o.quotas, p.usagePeers, p.log)
-	p.server = &http.Server{
+	p.server = &hophttp.Server{
 		Handler:           p.receive(h),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       o.IdleTimeout,
-		MaxHeaderBytes:    o.MaxHeader + 4<<10, // for the headers between replicas
-		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		MaxHeader:         o.MaxHeader + 4<<10, // for the headers between replicas
+		Log:               o.Logger,
 	}
 	return p
 }
@@ -257,16 +257,7 @@ func (p *hop) receive(h *Handler) http.Handler {
 			p.serveLease(w)
 			return
 		}
-		hops, _ := strconv.Atoi(r.Header.Get(hopCount))
-		revision, _ := strconv.ParseUint(r.Header.Get(hopRevision), 10, 64)
-		ctx := context.WithValue(r.Context(), hoppedKey{}, &hopped{
-			hops:     max(hops, 1), // the previous release does not count
-			released: released{r.Header.Get(hopReleased), revision},
-		})
-		if local, err := net.ResolveTCPAddr("tcp", r.Header.Get(hopLocal)); err == nil {
-			ctx = context.WithValue(ctx, http.LocalAddrContextKey, local)
-		}
-		r = r.WithContext(ctx)
+		r = r.WithContext(newHopContext(r))
 		if client := r.Header.Get(hopClient); client != "" {
 			r.RemoteAddr = client
 		}
@@ -276,6 +267,40 @@ func (p *hop) receive(h *Handler) http.Handler {
 		removeHopHeaders(r.Header)
 		h.ServeHTTP(w, r)
 	})
+}
+
+// hopContext is the context of a request that another replica has forwarded. It has what has arrived with it.
+type hopContext struct {
+	context.Context
+
+	hopped hopped
+	local  *net.TCPAddr // where the client connected to; nil if not known
+}
+
+// newHopContext reads the headers between replicas.
+func newHopContext(r *http.Request) *hopContext {
+	c := &hopContext{Context: r.Context()}
+	hops, _ := strconv.Atoi(r.Header.Get(hopCount))
+	c.hopped.hops = max(hops, 1) // the previous release does not count
+	if by := r.Header.Get(hopReleased); by != "" {
+		revision, _ := strconv.ParseUint(r.Header.Get(hopRevision), 10, 64)
+		c.hopped.released = released{by, revision}
+	}
+	if local, err := netip.ParseAddrPort(r.Header.Get(hopLocal)); err == nil {
+		c.local = net.TCPAddrFromAddrPort(local)
+	}
+	return c
+}
+
+// Value implements [context.Context].
+func (c *hopContext) Value(key any) any {
+	switch {
+	case key == hoppedKey{}:
+		return &c.hopped
+	case key == http.LocalAddrContextKey && c.local != nil:
+		return c.local
+	}
+	return c.Context.Value(key)
 }
 
 func removeHopHeaders(h http.Header) {
@@ -370,46 +395,10 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer p.probes.watch(peer, cancel)()
-	defer context.AfterFunc(peer.Context(), func() { cancel(cluster.ErrGone) })()
 	if r.Method == http.MethodGet || isListen(r) {
 		defer context.AfterFunc(p.ending, func() { cancel(nil) })()
 	}
 	outcome := hopAnswered
-	var connected atomic.Bool // from then on, the request may have been sent
-	out := r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	}))
-	out.Body = body
-	answer := &answerWriter{
-		ResponseWriter: w,
-		buffers:        &p.buffers,
-	}
-	proxy := &httputil.ReverseProxy{
-		Transport:  peer.Transport(),
-		BufferPool: answer,
-		Rewrite: func(out *httputil.ProxyRequest) {
-			out.Out.URL.Scheme = "https"
-			out.Out.URL.Host = peer.Addr
-			out.Out.Host = out.In.Host
-			removeHopHeaders(out.Out.Header)
-			out.Out.Header.Set(hopClient, r.RemoteAddr)
-			out.Out.Header.Set(hopCount, strconv.Itoa(as.hops))
-			if as.released != (released{}) {
-				out.Out.Header.Set(hopReleased, as.released.by)
-				out.Out.Header.Set(hopRevision, strconv.FormatUint(as.released.revision, 10))
-			}
-			if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-				out.Out.Header.Set(hopLocal, local.String())
-			}
-			if r.TLS != nil {
-				out.Out.Header.Set(hopSecure, "true")
-			}
-		},
-		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			outcome = p.failed(w, r, peer, err, connected.Load())
-		},
-	}
 	defer func() {
 		cause := context.Cause(ctx)
 		if outcome != hopRefused && (errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
@@ -421,8 +410,115 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 			closeUnread(w, r) // whatever answers it, perhaps without the body
 		}
 	}()
-	proxy.ServeHTTP(answer, out)
+	out := r.WithContext(ctx)
+	out.Body = body
+	if kept {
+		out.GetBody = func() (io.ReadCloser, error) { return nil, errors.ErrUnsupported } // it is sent at once
+	}
+	resp, err := peer.Send(out, as.fields(r))
+	if err != nil {
+		outcome = p.failed(w, out, peer, err)
+		return true
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		p.switchProtocols(w, resp)
+		return true
+	}
+	if err := p.copyAnswer(w, resp); err != nil {
+		p.log.Debug("answer of another replica not forwarded", "replica", peer.ID, "error", err)
+		panic(http.ErrAbortHandler) // what has been sent must not look complete
+	}
 	return true
+}
+
+// fields are the headers between replicas of a request.
+func (h *hopped) fields(r *http.Request) [][2]string {
+	all := make([][2]string, 0, 6)
+	all = append(all, [2]string{hopClient, r.RemoteAddr}, [2]string{hopCount, strconv.Itoa(h.hops)})
+	if h.released != (released{}) {
+		all = append(all, [2]string{hopReleased, h.released.by},
+			[2]string{hopRevision, strconv.FormatUint(h.released.revision, 10)})
+	}
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		all = append(all, [2]string{hopLocal, local.String()})
+	}
+	if r.TLS != nil {
+		all = append(all, [2]string{hopSecure, "true"})
+	}
+	return all
+}
+
+// switchProtocols joins the connection of a client with that of another replica that has switched protocols, such as
+// to WebSocket, until one of them ends.
+func (p *hop) switchProtocols(w http.ResponseWriter, resp *http.Response) {
+	other, ok := resp.Body.(io.ReadWriteCloser)
+	conn, in, err := http.NewResponseController(w).Hijack()
+	if err != nil || !ok {
+		p.log.Debug("protocol not switched", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	defer conn.Close()
+	_, _ = in.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
+	_ = resp.Header.Write(in)
+	_, _ = in.WriteString("\r\n")
+	if in.Flush() != nil {
+		return
+	}
+	ended := make(chan struct{}, 2)
+	join := func(to io.Writer, from io.Reader) {
+		_, _ = io.Copy(to, from)
+		ended <- struct{}{}
+	}
+	go join(other, in.Reader)
+	go join(conn, other)
+	<-ended
+	_ = conn.Close()
+	_ = other.Close()
+	<-ended
+}
+
+// copyAnswer copies the answer of another replica to a client, and what arrives of a stream at once. After a write
+// that failed, the buffer is not reused: over HTTP/2, the connection may still read it, and would send the client
+// what another answer has put there.
+func (p *hop) copyAnswer(w http.ResponseWriter, resp *http.Response) error {
+	header := w.Header()
+	for name, values := range resp.Header {
+		if header[name] == nil {
+			header[name] = values
+			continue
+		}
+		header[name] = append(header[name], values...)
+	}
+	w.WriteHeader(resp.StatusCode)
+	flush := func() error { return nil }
+	if resp.ContentLength < 0 {
+		flush = http.NewResponseController(w).Flush
+		if arrived, ok := resp.Body.(interface{ Buffered() bool }); ok && !arrived.Buffered() {
+			_ = flush()
+		}
+	}
+	buf, ok := p.buffers.Get().(*[]byte)
+	if !ok {
+		buf = new([]byte)
+		*buf = make([]byte, 32<<10)
+	}
+	for {
+		n, err := resp.Body.Read(*buf)
+		if n > 0 {
+			if _, err := w.Write((*buf)[:n]); err != nil {
+				return err
+			}
+			_ = flush()
+		}
+		if err != nil {
+			p.buffers.Put(buf)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
 }
 
 // Limits of bodies that are read before they are forwarded. Others are forwarded as they arrive.
@@ -471,43 +567,6 @@ func (p *hop) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 	p.refuse(w, r, status, mcp.CodeInvalidRequest, message)
 }
 
-// answerWriter copies one answer of another replica to a client, with a buffer of a pool. After a write
-// that failed, the buffer is not reused: over HTTP/2, the connection may still read it, and would send the client
-// what another answer has put there.
-type answerWriter struct {
-	http.ResponseWriter
-
-	buffers *sync.Pool
-	failed  bool
-}
-
-var _ httputil.BufferPool = (*answerWriter)(nil)
-
-// Unwrap is for [http.ResponseController].
-func (a *answerWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-// Write implements [http.ResponseWriter].
-func (a *answerWriter) Write(b []byte) (n int, err error) {
-	n, err = a.ResponseWriter.Write(b)
-	a.failed = a.failed || err != nil
-	return n, err
-}
-
-// Get implements [httputil.BufferPool].
-func (a *answerWriter) Get() []byte {
-	if buf, ok := a.buffers.Get().(*[]byte); ok {
-		return *buf
-	}
-	return make([]byte, 32<<10)
-}
-
-// Put implements [httputil.BufferPool].
-func (a *answerWriter) Put(buf []byte) {
-	if !a.failed {
-		a.buffers.Put(&buf)
-	}
-}
-
 // refuseSuspended answers a request whose owner does not answer probes. A client with a
 // session starts over at once, at another replica; a task may continue.
 func (p *hop) refuseSuspended(w http.ResponseWriter, r *http.Request) {
@@ -530,17 +589,12 @@ func (p *hop) refuseStopped(w http.ResponseWriter, r *http.Request) {
 
 // failed answers a request whose owner did not, unless it was not sent: the owner refused the connection, or
 // was found to have left before there was one.
-func (p *hop) failed(
-	w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error, connected bool,
-) (outcome int) {
+func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error) (outcome int) {
 	outcome = hopBroken
 	cause := context.Cause(r.Context())
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" && cause == nil || !connected && errors.Is(cause, cluster.ErrGone) {
+	var unsent *hophttp.NotSentError
+	if errors.As(err, &unsent) && (cause == nil || errors.Is(cause, cluster.ErrGone)) {
 		outcome = hopRefused
-	}
-	if errors.Is(err, context.Canceled) && cause != nil {
-		err = cause
 	}
 	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
 	if outcome == hopBroken {

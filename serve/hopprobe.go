@@ -54,8 +54,8 @@ func (p *probes) suspended(id string) bool {
 	return probe != nil && probe.suspended.Load()
 }
 
-// watch calls cancel with errSuspended if peer stops answering, until the function it returns
-// is called.
+// watch calls cancel with errSuspended if peer stops answering, or with [cluster.ErrGone] if it leaves, until the
+// function it returns is called.
 func (p *probes) watch(peer *cluster.Peer, cancel context.CancelCauseFunc) (done func()) {
 	r := &hopRequest{cancel}
 	p.mu.Lock()
@@ -88,8 +88,12 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 		case <-peer.Context().Done():
 		}
 		p.mu.Lock()
+		gone := peer.Context().Err() != nil
 		idle := len(b.waiting) == 0 && !b.suspended.Load()
-		if idle || peer.Context().Err() != nil {
+		if gone || idle {
+			for r := range b.waiting {
+				r.cancel(cluster.ErrGone)
+			}
 			delete(p.peers, peer.ID)
 			p.mu.Unlock()
 			return
