@@ -71,6 +71,7 @@ func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, erro
 	if req.Body != nil && req.GetBody != nil {
 		defer req.Body.Close() // a copy of it is sent before RoundTrip returns
 	}
+	var message []byte // what is written first
 	for {
 		c, used := t.take(), true
 		if c == nil {
@@ -87,10 +88,11 @@ func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, erro
 			ctx:       ctx,
 		}
 		x.stop = context.AfterFunc(ctx, c.abort)
-		resp, sent, err := x.run(req, added)
+		resp, sent, err := x.run(req, added, message)
 		if err == nil {
 			return resp, nil
 		}
+		message = c.out // a body that is a part of it cannot be read again
 		x.discard()
 		if sent || !used || ctx.Err() != nil {
 			return nil, causeOf(ctx, err)
@@ -201,24 +203,25 @@ type exchange struct {
 	ended   bool
 }
 
-// run sends a request and reads the head of its answer. sent is false if the other replica cannot have received
-// the request.
-func (x *exchange) run(req *http.Request, added []Field) (resp *http.Response, sent bool, err error) {
+// run sends a request and reads the head of its answer. message is what an earlier run has prepared for the request,
+// or nil; what is prepared is in x.conn.out. sent is false if the other replica cannot have received the request.
+func (x *exchange) run(req *http.Request, added []Field, message []byte) (resp *http.Response, sent bool, err error) {
 	c := x.conn
-	head, err := appendHead(c.out[:0], req, added)
-	if err != nil {
-		return nil, true, err
-	}
 	joined := req.Body == nil || req.ContentLength == 0 || req.GetBody != nil && req.ContentLength <= maxJoined
-	if joined && req.Body != nil && req.ContentLength > 0 {
-		n := len(head)
-		head = append(head, make([]byte, req.ContentLength)...)
-		if _, err := io.ReadFull(req.Body, head[n:]); err != nil {
-			return nil, true, fmt.Errorf("read body: %w", err)
+	if message == nil {
+		if message, err = appendHead(c.out[:0], req, added); err != nil {
+			return nil, true, err
+		}
+		if joined && req.Body != nil && req.ContentLength > 0 {
+			n := len(message)
+			message = append(message, make([]byte, req.ContentLength)...)
+			if _, err := io.ReadFull(req.Body, message[n:]); err != nil {
+				return nil, true, fmt.Errorf("read body: %w", err)
+			}
 		}
 	}
-	c.out = head
-	if n, err := c.Write(head); err != nil {
+	c.out = message
+	if n, err := c.Write(message); err != nil {
 		return nil, n > 0, err
 	}
 	if cap(c.out) > 2*bufferSize {

@@ -262,6 +262,39 @@ func TestClosedWhileIdle(t *testing.T) {
 	}
 }
 
+// unwritable fails to write once it is broken.
+type unwritable struct {
+	net.Conn
+
+	broken *atomic.Bool
+}
+
+func (c *unwritable) Write(b []byte) (int, error) {
+	if c.broken.Load() {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
+}
+
+// TestWrittenAgain guards a request whose connection cannot be written to: its body has been read by then.
+func TestWrittenAgain(t *testing.T) {
+	d := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	broken := new(atomic.Bool)
+	transport := &hophttp.Transport{Dial: func(ctx context.Context) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", d.address)
+		this := broken
+		broken = new(atomic.Bool)
+		return &unwritable{c, this}, err
+	}}
+	first := broken
+	for _, body := range []string{"one", "two"} {
+		if status, _, got, err := read(transport, request(t, http.MethodPost, body)); err != nil || got != body {
+			t.Fatalf("%s: status %d, %q, error %v", body, status, got, err)
+		}
+		first.Store(true)
+	}
+}
+
 // TestCancel guards clients that go away: the other replica notices, and the error is the cause.
 func TestCancel(t *testing.T) {
 	started, ended := make(chan bool), make(chan bool)
