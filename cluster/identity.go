@@ -150,6 +150,9 @@ type limitedConn struct {
 	release func()
 }
 
+// NetConn returns the connection of the system, which can tell whether it has ended.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
+
 // Close implements [net.Conn].
 func (c *limitedConn) Close() error {
 	c.release()

@@ -2,6 +2,7 @@ package hophttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -34,7 +36,8 @@ type Server struct {
 	// Log receives messages for developers; nil discards them.
 	Log *slog.Logger
 
-	closing  atomic.Bool // set with mu
+	notice   time.Duration // instead of noticeAfter in tests
+	closing  atomic.Bool   // set with mu
 	mu       sync.Mutex
 	listener net.Listener
 	conns    map[*serverConn]bool // whether it serves a request
@@ -174,6 +177,7 @@ type serverConn struct {
 	idleBy  time.Time // the read deadline while it waits for a request; zero if another one is set
 
 	mu       sync.Mutex
+	raw      syscall.RawConn    // nil if the system cannot be asked
 	notice   *time.Timer        // watches the connection once a request takes long; see watch
 	cancel   context.CancelFunc // of the request; not nil from arm until unwatch: its body has been read
 	watching chan struct{}      // not nil once watch runs; closed at its end
@@ -212,6 +216,7 @@ func (s *Server) serve(conn net.Conn) {
 		c.tls = &state
 	}
 	c.in.from = conn
+	c.raw = rawConn(conn)
 	c.notice = time.AfterFunc(time.Hour, c.watch)
 	c.notice.Stop()
 	for c.next() {
@@ -355,13 +360,19 @@ func (c *serverConn) refuse(err error) {
 	}
 }
 
-// arm makes watch begin soon, because the body of the request has been read.
+// arm makes watch begin soon, because the body of the request has been read. It begins at once if the other replica
+// may have gone already: a replica that was suspended finds requests that nobody waits for any more, and must not
+// serve them next to what their clients have sent since.
 func (c *serverConn) arm(cancel context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.hijacked {
 		c.cancel = cancel
-		c.notice.Reset(noticeAfter)
+		after := cmp.Or(c.server.notice, noticeAfter)
+		if c.raw == nil || !nothingArrived(c.raw) {
+			after = 0
+		}
+		c.notice.Reset(after)
 	}
 }
 

@@ -221,6 +221,29 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
+// TestGoneBefore guards replicas that were suspended: the context of a request ends at once if nobody waits for the
+// answer any more when it is read.
+func TestGoneBefore(t *testing.T) {
+	arrived, proceed, ended := make(chan bool, 1), make(chan bool), make(chan bool)
+	s, d := startServer(t, func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- true
+		<-proceed
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+		ended <- true
+	})
+	s.SetNotice(time.Hour)
+	conn, err := net.Dial("tcp", d.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody")
+	<-arrived
+	_ = conn.Close()
+	proceed <- true
+	<-ended
+}
+
 // TestWatched guards connections that were watched during a request: they serve the next one, although it has
 // arrived before the answer to the first.
 func TestWatched(t *testing.T) {

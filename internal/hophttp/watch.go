@@ -46,6 +46,10 @@ func rawConn(c net.Conn) syscall.RawConn {
 	if wrapper, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = wrapper.NetConn()
 	}
+	// The listener of a cluster wraps the connection once more, below TLS.
+	if wrapper, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = wrapper.NetConn()
+	}
 	if s, ok := c.(syscall.Conn); ok && canPeek {
 		if raw, err := s.SyscallConn(); err == nil {
 			return raw
