@@ -361,7 +361,7 @@ func (c *serverConn) refuse(err error) {
 }
 
 // arm makes watch begin soon, because the body of the request has been read. It begins at once if the other replica
-// may have gone already: a replica that was suspended finds requests that nobody waits for any more, and must not
+// may have gone already: a replica that was suspended finds requests whose clients have given up, and must not
 // serve them next to what their clients have sent since.
 func (c *serverConn) arm(cancel context.CancelFunc) {
 	c.mu.Lock()

@@ -221,8 +221,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestGoneBefore guards replicas that were suspended: the context of a request ends at once if nobody waits for the
-// answer any more when it is read.
+// TestGoneBefore guards replicas that were suspended: the context of a request ends at once if its client has given
+// up before it is read.
 func TestGoneBefore(t *testing.T) {
 	arrived, proceed, ended := make(chan bool, 1), make(chan bool), make(chan bool)
 	s, d := startServer(t, func(_ http.ResponseWriter, r *http.Request) {

@@ -46,7 +46,7 @@ func rawConn(c net.Conn) syscall.RawConn {
 	if wrapper, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = wrapper.NetConn()
 	}
-	// The listener of a cluster wraps the connection once more, below TLS.
+	// The listener of a cluster wraps the connection again, below TLS.
 	if wrapper, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = wrapper.NetConn()
 	}
