@@ -203,6 +203,11 @@ func openPark(t *testing.T, opts *fleet.Options, entries ...string) *park {
 		t.Fatal(err)
 	}
 	p.src = src
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log:\n%sunavailable:\n%s", p.log.String(), p.troubles.String())
+		}
+	})
 	t.Cleanup(p.close)
 	return p
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/hophttp"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 // startServer serves a handler until the test ends.
@@ -463,7 +464,7 @@ func FuzzRequest(f *testing.F) {
 		body, err := io.ReadAll(r.Body)
 		return fmt.Sprintf("%s %s %s %q %d %q %v", r.Method, r.URL, r.RequestURI, r.Host, r.ContentLength, body, err == nil)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		client, end := net.Pipe()
 		got := make(chan string, 100)
 		s := &hophttp.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
