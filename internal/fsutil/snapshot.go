@@ -15,11 +15,12 @@ type Snap [sha256.Size]byte
 
 // Snapshot captures the names, sizes and modification times of the files at paths, and of
 // all files in paths that are folders. Names that begin with a dot are skipped.
-// Unreadable files count as missing.
+// Unreadable files count as missing. On Unix, where two files that are written within some
+// milliseconds can have the same time, a file that was replaced differs by its number.
 func Snapshot(paths ...string) Snap {
 	sum := sha256.New()
 	eachFile(paths, func(path string, info fs.FileInfo) {
-		fmt.Fprintf(sum, "%s\x00%d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		fmt.Fprintf(sum, "%s\x00%d %d %d\n", path, info.Size(), info.ModTime().UnixNano(), fileNumber(info))
 	})
 	return Snap(sum.Sum(nil))
 }
