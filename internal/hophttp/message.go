@@ -264,13 +264,17 @@ func (c *content) Read(b []byte) (n int, err error) {
 	return n, unexpected(err)
 }
 
-// buffered reports whether a part of the body has arrived that was not read yet.
+// buffered reports whether a part of the body has arrived that was not read yet. After the body, what is buffered
+// belongs to another message, which another goroutine may read.
 func (c *content) buffered() bool {
+	if c.over {
+		return false
+	}
 	n := c.in.end - c.in.start
 	if c.chunked && c.left == 0 && c.begun {
 		n -= len("\r\n")
 	}
-	return n > 0 && !c.over
+	return n > 0
 }
 
 // nextChunk reads the line before a chunk. After the last one, c is over.
