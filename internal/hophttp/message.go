@@ -43,6 +43,9 @@ func (r *reader) fill() error {
 		r.buf = make([]byte, bufferSize)
 	case r.start == r.end:
 		r.start, r.end = 0, 0
+		if len(r.buf) > bufferSize { // that of a large head
+			r.buf = make([]byte, bufferSize)
+		}
 	case r.start > 0 && r.end == len(r.buf):
 		r.end = copy(r.buf, r.buf[r.start:r.end])
 		r.start = 0

@@ -264,23 +264,30 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	c.notice.Stop()
 	c.mu.Lock()
-	if c.hijacked {
+	if !c.hijacked {
+		c.unwatchLocked()
+	}
+	switch {
+	case c.hijacked || w.over.Load(): // the handler has returned meanwhile: next sets over before it locks c.mu
 		c.mu.Unlock()
 		return nil, nil, http.ErrHijacked
-	}
-	c.unwatchLocked()
-	if c.broken {
+	case c.broken:
 		c.mu.Unlock()
 		return nil, nil, errors.New("the connection has been closed")
 	}
 	c.hijacked = true
 	c.mu.Unlock()
 	_ = c.conn.SetDeadline(time.Time{})
-	return c.conn, bufio.NewReadWriter(bufio.NewReader(&c.in), bufio.NewWriter(c.conn)), nil
+	early := c.in.end - c.in.start
+	in := bufio.NewReaderSize(&c.in, max(bufferSize, early))
+	_, _ = in.Peek(early) // so that Buffered reports it to a caller that reads the connection itself
+	return c.conn, bufio.NewReadWriter(in, bufio.NewWriter(c.conn)), nil
 }
 
 // SetReadDeadline is for [http.ResponseController].
 func (w *response) SetReadDeadline(t time.Time) error {
+	w.conn.mu.Lock()
+	defer w.conn.mu.Unlock()
 	w.conn.setReadDeadline(t)
 	return nil
 }

@@ -251,6 +251,7 @@ func (c *serverConn) next() bool {
 	}
 	complete := w.handle(c.server.Handler, r.WithContext(ctx))
 	w.over.Store(true)
+	body.end()
 	if !c.unwatch() {
 		return false
 	}
@@ -269,7 +270,9 @@ func (c *serverConn) read() (r *http.Request, body *requestBody, err error) {
 			return nil, nil, err
 		}
 	}
-	s.setActive(c, true)
+	if !s.setActive(c, true) {
+		return nil, nil, net.ErrClosed // it was idle when the server closed it: no answer could be sent
+	}
 	limit := s.MaxHeader
 	if limit <= 0 {
 		limit = defaultMaxHeader
@@ -429,6 +432,15 @@ func (c *serverConn) unwatchLocked() {
 	c.watching = nil
 }
 
+// interrupt makes a read that another goroutine has begun fail.
+func (c *serverConn) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.hijacked {
+		c.setReadDeadline(time.Unix(1, 0))
+	}
+}
+
 func (c *serverConn) isHijacked() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -454,11 +466,16 @@ type requestBody struct {
 	response *response
 	cancel   context.CancelFunc
 	expected bool // the other replica waits until it is asked for the body
-	closed   bool
+
+	mu     sync.Mutex // guards the content until end
+	closed bool
+	cut    bool // end has interrupted a Read
 }
 
 // Read implements [io.Reader]. At the end, the connection is watched.
 func (b *requestBody) Read(p []byte) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
 	case b.closed:
 		return 0, http.ErrBodyReadAfterClose
@@ -478,13 +495,30 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 
 // Close implements [io.Closer].
 func (b *requestBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.closed = true
 	return nil
 }
 
+// end makes Read fail after the handler has returned. A goroutine that forwards the body may still be reading it, and
+// would take what belongs to the next request, so it is interrupted.
+func (b *requestBody) end() {
+	if !b.mu.TryLock() {
+		b.conn.interrupt()
+		b.mu.Lock()
+		b.cut = true
+	}
+	b.closed = true
+	b.mu.Unlock()
+}
+
 // skip reads the rest of a body. It returns false if that is too long.
 func (b *requestBody) skip() bool {
-	if b.over {
+	switch {
+	case b.cut:
+		return false
+	case b.over:
 		return true
 	}
 	if b.expected || b.left > maxUnread {

@@ -325,6 +325,123 @@ func TestHijack(t *testing.T) {
 	}
 }
 
+// TestHijackEarly guards WebSockets: what has arrived before the connection was taken over is reported as buffered,
+// because the handler then reads the connection itself.
+func TestHijackEarly(t *testing.T) {
+	got := make(chan string, 1)
+	_, d := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, in, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			close(got)
+			return
+		}
+		defer conn.Close()
+		early, _ := in.Reader.Peek(in.Reader.Buffered())
+		rest, _ := io.ReadAll(conn)
+		got <- string(early) + string(rest)
+	})
+	long := strings.Repeat("frame ", 1000) // more than is buffered usually
+	for _, frames := range []string{"", "first", long} {
+		conn, err := net.Dial("tcp", d.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: talk\r\n\r\n"+frames)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		if text := <-got; text != frames {
+			t.Errorf("%d bytes arrived, want %d", len(text), len(frames))
+		}
+		_ = conn.Close()
+	}
+}
+
+// TestBodyReadLate guards connections of other requests: a goroutine that still reads a body after the handler has
+// returned, as one does that forwards it, takes nothing from the next request.
+func TestBodyReadLate(t *testing.T) {
+	reading, late := make(chan bool), make(chan error, 1)
+	_, d := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/next" {
+			body, _ := io.ReadAll(r.Body)
+			_, _ = w.Write(body)
+			return
+		}
+		go func() {
+			b := make([]byte, 32<<10)
+			_, _ = io.ReadFull(r.Body, b[:5])
+			close(reading)
+			for {
+				if _, err := r.Body.Read(b); err != nil {
+					late <- err
+					return
+				}
+			}
+		}()
+		<-reading
+	})
+	conn, err := net.Dial("tcp", d.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfirst")
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	if err := <-late; errors.Is(err, io.EOF) {
+		t.Errorf("the body was read to its end: %v", err)
+	}
+	_, _ = io.WriteString(conn, "restxPOST /next HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody")
+	if resp, err := http.ReadResponse(in, nil); err == nil {
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != http.StatusOK || string(text) != "body" {
+			t.Errorf("the next request was answered with %d %q", resp.StatusCode, text)
+		}
+	}
+}
+
+// TestClosedBeforeServed ensures that a request is not served that was read while the server closed its connection as
+// an idle one: its answer would be lost.
+func TestClosedBeforeServed(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	served := make(chan bool, 1)
+	s := &hophttp.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served <- true })}
+	client, end := net.Pipe()
+	defer client.Close()
+	closing := &closingConn{
+		Conn: end,
+		shut: func() { _ = s.Shutdown(over) },
+	}
+	ended := make(chan bool)
+	go func() { _ = s.Serve(&oneConn{conn: closing, ended: ended}) }()
+	if _, err := io.ReadAll(client); err != nil {
+		t.Error(err)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	close(ended)
+	if len(served) > 0 {
+		t.Error("a request was served whose connection had been closed")
+	}
+}
+
+// closingConn is a connection on which a request arrives while its server shuts down.
+type closingConn struct {
+	net.Conn
+
+	shut func()
+}
+
+func (c *closingConn) Read(b []byte) (int, error) {
+	c.shut()
+	return copy(b, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"), nil
+}
+
 // TestSwitchProtocols guards WebSockets that are forwarded: both ends talk after the heads, with clients and servers of
 // this package and of net/http.
 func TestSwitchProtocols(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +60,8 @@ type conn struct {
 // RoundTrip implements [http.RoundTripper]. Fields of connections, those of proxies (Forwarded, X-Forwarded-…) and
 // those between replicas (Slipway-…) are not sent. The request goes to the replica of t whatever its URL says, and is
 // cancelled with the cause of its context. The error is a [NotSentError] if there was no connection. Trailers are
-// ignored.
+// ignored. As in a request that a server has received, a ContentLength of 0 means that there is no body, and -1 that
+// its length is unknown.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) { return t.Send(req, nil) }
 
 // Field is the name and the value of a header field.
@@ -68,7 +70,7 @@ type Field = [2]string
 // Send is RoundTrip with header fields between replicas.
 func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, error) {
 	ctx := req.Context()
-	if req.Body != nil && req.GetBody != nil {
+	if req.Body != nil && isJoined(req) && req.GetBody != nil {
 		defer req.Body.Close() // a copy of it is sent before RoundTrip returns
 	}
 	var message []byte // what is written first
@@ -163,8 +165,8 @@ func (t *Transport) expire() {
 	for n < len(t.idle) && now.Sub(t.idle[n].since) >= idleTimeout {
 		n++
 	}
-	old := append([]*conn(nil), t.idle[:n]...)
-	t.idle = append(t.idle[:0], t.idle[n:]...)
+	old := slices.Clone(t.idle[:n])
+	t.idle = slices.Delete(t.idle, 0, n)
 	t.expiry = nil
 	if len(t.idle) > 0 {
 		t.expiry = time.AfterFunc(idleTimeout-now.Sub(t.idle[0].since), t.expire)
@@ -207,7 +209,7 @@ type exchange struct {
 // or nil; what is prepared is in x.conn.out. sent is false if the other replica cannot have received the request.
 func (x *exchange) run(req *http.Request, added []Field, message []byte) (resp *http.Response, sent bool, err error) {
 	c := x.conn
-	joined := req.Body == nil || req.ContentLength == 0 || req.GetBody != nil && req.ContentLength <= maxJoined
+	joined := isJoined(req)
 	if message == nil {
 		if message, err = appendHead(c.out[:0], req, added); err != nil {
 			return nil, true, err
@@ -239,6 +241,12 @@ func (x *exchange) run(req *http.Request, added []Field, message []byte) (resp *
 		}
 	}
 	return resp, true, err
+}
+
+// isJoined reports whether the body of a request, if any, is sent in one write with its head.
+func isJoined(req *http.Request) bool {
+	return req.Body == nil || req.ContentLength == 0 ||
+		req.GetBody != nil && req.ContentLength > 0 && req.ContentLength <= maxJoined
 }
 
 // upload sends the body of a request in another goroutine, which ends with the exchange.
@@ -464,7 +472,7 @@ func appendHead(b []byte, req *http.Request, added []Field) ([]byte, error) {
 	}
 	named := namedByConnection(req.Header["Connection"])
 	for name, values := range req.Header {
-		if !forwards(name) || named[name] || name == "Expect" && (req.GetBody != nil || req.ContentLength == 0) {
+		if !forwards(name) || named[name] || name == "Expect" && isJoined(req) {
 			continue
 		}
 		for _, value := range values {

@@ -401,6 +401,18 @@ func TestUpload(t *testing.T) {
 	}
 }
 
+// TestUnknownLength guards a body that could be read again but has no known length: it is sent, not only announced.
+func TestUnknownLength(t *testing.T) {
+	d := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	req := upload(t, -1, strings.NewReader("body"))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("body")), nil }
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if status, _, text, err := read(d.transport(), req.WithContext(ctx)); text != "body" || err != nil {
+		t.Errorf("%d %q %v", status, text, err)
+	}
+}
+
 // TestUnwantedBody ensures that nothing of a request is read once it was answered: its handler may have ended.
 func TestUnwantedBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
