@@ -320,9 +320,16 @@ func (c *callerHomes) leave(h *callerHome) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	h.active--
 	h.used = time.Now()
+	now, claiming := c.here[h.caller], c.claiming[h.caller] != nil
+	late := h.active == 0 && h.leaving != nil && (now == nil || now == h) && !claiming
+	c.mu.Unlock()
+	if late { // a request that was permitted before the home was given up may have started a process afterwards
+		ctx, cancel := context.WithTimeout(context.Background(), exitTimeout)
+		defer cancel()
+		c.processes.StopFor(ctx, h.caller)
+	}
 }
 
 // verify returns nil if this replica is the home of a caller. After it has lost its lease, it asks the engine, once
@@ -470,28 +477,42 @@ func (c *callerHomes) all() []*callerHome {
 	return slices.Collect(maps.Values(c.here))
 }
 
-// run renews the records of homes until ctx ends. When the lease was lost, or the engine may have lost records, all
-// are written again: the processes of callers that have another home now are stopped without a request.
+// run writes and renews the records of homes until ctx ends. When the lease was lost, or the engine may have lost
+// records, all are written again: the processes of callers that have another home now are stopped without a request.
 func (c *callerHomes) run(ctx context.Context) {
+	var renewing sync.WaitGroup
+	defer renewing.Wait()
+	renewing.Go(func() { c.runRenewals(ctx) })
 	lease := time.NewTicker(c.replica.Lease() / 8)
 	defer lease.Stop()
+	term, certain := c.replica.Term(), true
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-lease.C:
+		}
+		nowTerm, nowCertain := c.replica.Term(), c.replica.Certain()
+		if nowTerm != term || certain && !nowCertain {
+			c.markDirty(c.all()...)
+		}
+		term, certain = nowTerm, nowCertain
+		c.flush(ctx)
+	}
+}
+
+// runRenewals calls renew until ctx ends. It is not a part of run, because giving up many homes takes long if the
+// engine does not answer.
+func (c *callerHomes) runRenewals(ctx context.Context) {
 	renewal := time.NewTicker(c.sessions.every)
 	defer renewal.Stop()
-	term, certain := c.replica.Term(), true
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-renewal.C:
 			c.renew(ctx)
-		case <-lease.C:
-			nowTerm, nowCertain := c.replica.Term(), c.replica.Certain()
-			if nowTerm != term || certain && !nowCertain {
-				c.markDirty(c.all()...)
-			}
-			term, certain = nowTerm, nowCertain
 		}
-		c.flush(ctx)
 	}
 }
 
@@ -520,7 +541,7 @@ func (c *callerHomes) renew(ctx context.Context) {
 		if h.lock(ctx) != nil {
 			return
 		}
-		due := (active || used.UnixNano() > h.written) && h.sinceWritten() > c.ttl()/5
+		due := (active || h.usedSinceWritten(used)) && h.sinceWritten() > c.ttl()/5
 		h.unlock()
 		if due {
 			c.markDirty(h)

@@ -8,6 +8,70 @@ import (
 	"github.com/slipway-mcp/slipway/cluster"
 )
 
+// TestCallerStartedLate guards a home that was given up while a request used it: a process that the request has started
+// since is stopped after the request, unless this replica is the home again.
+func TestCallerStartedLate(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	processes := &noProcesses{}
+	first, second := a.homes(processes), b.homes(&noProcesses{})
+	used := func() *callerHome {
+		t.Helper()
+		h, _, err := first.find(t.Context(), "ann", homeQuery{fresh: true})
+		if h == nil || err != nil {
+			t.Fatalf("find = %v, %v; want this replica", h, err)
+		}
+		return h
+	}
+	lose := func(h *callerHome) {
+		t.Helper()
+		if err := a.replica.DeleteClaim(t.Context(), homeKey("ann")); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := second.find(t.Context(), "ann", homeQuery{fresh: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.write(t.Context(), h); !errors.Is(err, cluster.ErrLost) {
+			t.Fatalf("write = %v, want ErrLost", err)
+		}
+	}
+	h := used()
+	lose(h)
+	if len(processes.stopped) != 1 {
+		t.Errorf("stopped %q when the home was lost", processes.stopped)
+	}
+	first.leave(h)
+	if len(processes.stopped) != 2 {
+		t.Errorf("stopped %q after the request, want ann twice", processes.stopped)
+	}
+	if err := b.replica.DeleteClaim(t.Context(), homeKey("ann")); err != nil {
+		t.Fatal(err)
+	}
+	second.here = make(map[string]*callerHome)
+	h = used()
+	lose(h)
+	if err := b.replica.DeleteClaim(t.Context(), homeKey("ann")); err != nil {
+		t.Fatal(err)
+	}
+	again := used()
+	first.leave(h)
+	if len(processes.stopped) != 3 {
+		t.Errorf("stopped %q, also for the home that is here again", processes.stopped)
+	}
+	first.leave(again)
+}
+
+// TestPlacedWithoutLoad guards programs that do not report how many processes they run: the home of a caller is the
+// replica that was asked.
+func TestPlacedWithoutLoad(t *testing.T) {
+	homes := newOwner(t, cluster.NewMemory()).homes(&noProcesses{})
+	h, peer, err := homes.find(t.Context(), "ann", homeQuery{place: true})
+	if h == nil || peer != nil || err != nil {
+		t.Fatalf("find = %v, %v, %v; want this replica", h, peer, err)
+	}
+	homes.leave(h)
+}
+
 // noProcesses is a source with a process for each caller, of which none runs.
 type noProcesses struct{ stopped []string }
 

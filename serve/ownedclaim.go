@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -46,8 +47,20 @@ func (c *ownedClaim) lock(ctx context.Context) error {
 
 func (c *ownedClaim) unlock() { close(*c.writing.Swap(nil)) }
 
-// sinceWritten returns the time since the record was written. c is locked.
-func (c *ownedClaim) sinceWritten() time.Duration { return time.Since(time.Unix(0, c.written)) }
+// sinceWritten returns the time since the record was written, and a long time if the clock was set back meanwhile:
+// the engine counts on its own clock until it deletes the record. c is locked.
+func (c *ownedClaim) sinceWritten() time.Duration {
+	if since := time.Since(time.Unix(0, c.written)); since >= 0 {
+		return since
+	}
+	return math.MaxInt64
+}
+
+// usedSinceWritten reports whether what the record is for was used after the record was written. It compares times
+// that have passed, because the date in used may be one of before the clock was set. c is locked.
+func (c *ownedClaim) usedSinceWritten(used time.Time) bool {
+	return time.Since(used) < c.sinceWritten()
+}
 
 // adopted sets what is known of a record that this replica has just adopted.
 func (c *ownedClaim) adopted(revision, term uint64) {

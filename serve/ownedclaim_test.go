@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
 )
@@ -43,6 +44,25 @@ func TestIdleSessionMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(o)
 	runtime.KeepAlive(ids)
+}
+
+// TestClaimAge guards records of what is used although the clock of the machine is set: the engine deletes a record
+// that is not written again.
+func TestClaimAge(t *testing.T) {
+	const long = time.Hour
+	var c ownedClaim
+	c.adopted(1, 1)
+	if c.sinceWritten() > time.Minute || c.usedSinceWritten(time.Now().Add(-long)) {
+		t.Errorf("just written, %v ago", c.sinceWritten())
+	}
+	c.written = time.Now().Add(-long).UnixNano() // an hour ago, or the clock was set forward
+	if c.sinceWritten() < long || !c.usedSinceWritten(time.Now().Add(-long/2)) {
+		t.Errorf("written %v ago, want an hour", c.sinceWritten())
+	}
+	c.written = time.Now().Add(long).UnixNano() // the clock was set back
+	if c.sinceWritten() < long || !c.usedSinceWritten(time.Now()) {
+		t.Errorf("written %v ago by a clock that was set back, want long", c.sinceWritten())
+	}
 }
 
 // TestClaimLock guards the lock of a record: one holds it at a time, all that wait get it, and a request that

@@ -496,7 +496,7 @@ func (a *ownedSessions) renew(ctx context.Context) {
 		if s.lock(ctx) != nil {
 			return
 		}
-		due := ok && seen.UnixNano() > s.written && s.sinceWritten() > s.at.ttl()/5
+		due := ok && s.usedSinceWritten(seen) && s.sinceWritten() > s.at.ttl()/5
 		s.unlock()
 		if due {
 			a.markDirty(s)

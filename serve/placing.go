@@ -136,6 +136,9 @@ func (p *placing) renew(loads map[string]*peerLoad, before map[string]int) {
 // the next round are spread.
 func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	own := h.load()
+	if own.Processes == nil { // a program that sets Live.Callers alone
+		own.Processes = &ProcessLoad{}
+	}
 	least := own.Processes.Running + own.Sessions
 	ok = !own.Processes.full()
 	if h.retiring.Load() {
