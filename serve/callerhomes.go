@@ -147,8 +147,10 @@ func (c *callerHomes) find(ctx context.Context, caller string, q homeQuery) (*ca
 			}
 			return nil, nil, err
 		}
-		if peer := c.holder(ctx, c.foundAt(caller), q); peer != nil && !q.fresh {
-			return nil, peer, nil
+		if !q.fresh {
+			if peer := c.holder(ctx, c.foundAt(caller), q); peer != nil {
+				return nil, peer, nil
+			}
 		}
 		h, peer, err := c.byRecord(ctx, caller, q)
 		if errors.Is(err, cluster.ErrLost) || errors.Is(err, cluster.ErrConflict) {
@@ -252,7 +254,7 @@ func (c *callerHomes) claim(ctx context.Context, caller string, old *cluster.Cla
 		caller: caller,
 		of:     c,
 	}
-	err := c.acquire(ctx, h, old)
+	err := c.acquire(context.WithoutCancel(ctx), h, old) // other requests wait for it; it is bounded
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.claiming, caller)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
 )
@@ -122,7 +123,7 @@ func TestCallerDeparture(t *testing.T) {
 	select {
 	case <-found:
 		t.Error("a request did not wait for the departure")
-	default:
+	case <-time.After(50 * time.Millisecond):
 	}
 	if err := a.replica.Depart(t.Context()); err != nil {
 		t.Fatal(err)
