@@ -81,7 +81,7 @@ func readPDF(ctx context.Context, name string, data []byte, limit int64) (*Docum
 }
 
 // describePDF returns what the program writes about a document, at most limit bytes within a
-// time. The program receives the document on its standard input, and nothing else.
+// time. The program reads the document from its standard input, so no file name is an argument.
 func describePDF(ctx context.Context, data []byte, limit int64, most time.Duration) (string, error) {
 	program, err := exec.LookPath(pdfProgram)
 	if err != nil {
@@ -89,7 +89,7 @@ func describePDF(ctx context.Context, data []byte, limit int64, most time.Durati
 	}
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	cmd := exec.CommandContext(limited, program, "-htmlmeta", "-enc", "UTF-8", "-", "-")
+	cmd := exec.CommandContext(limited, program, "-htmlmeta", "-enc", "UTF-8", "-eol", "unix", "-", "-")
 	cmd.Dir = os.TempDir() // not the documents
 	cmd.Stdin = bytes.NewReader(data)
 	out := &limitedBuffer{most: limit, stop: cancel}
@@ -113,13 +113,15 @@ func describePDF(ctx context.Context, data []byte, limit int64, most time.Durati
 }
 
 // pdfDocument returns the document that the program describes: a page of HTML, whose text is
-// preformatted, with a form feed after each page.
+// preformatted, with a form feed after each page. The title is escaped. The text is not, so it
+// ends with the last </pre>: a manual of HTML may contain others.
 func pdfDocument(name, described string) (*Document, error) {
 	head, rest, ok := strings.Cut(described, "<pre>")
-	text, _, ended := strings.Cut(rest, "</pre>")
-	if !ok || !ended {
+	end := strings.LastIndex(rest, "</pre>")
+	if !ok || end < 0 {
 		return nil, fmt.Errorf("%s returned another form than poppler's", pdfProgram)
 	}
+	text := rest[:end]
 	_, title, _ := strings.Cut(head, "<title>")
 	title, _, _ = strings.Cut(title, "</title>")
 	title = html.UnescapeString(title)
@@ -131,7 +133,7 @@ func pdfDocument(name, described string) (*Document, error) {
 	for text := range strings.SplitSeq(strings.TrimSuffix(text, "\f"), "\f") {
 		number++
 		var list strings.Builder
-		for paragraph := range strings.SplitSeq(html.UnescapeString(text), "\n\n") {
+		for paragraph := range strings.SplitSeq(text, "\n\n") {
 			writeParagraph(&list, paragraph)
 		}
 		if list.Len() > 0 {

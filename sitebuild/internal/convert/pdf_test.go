@@ -49,7 +49,7 @@ func actAsProgram() int {
 	case "pictures":
 		fmt.Print(head + "\f\f</pre>\n</body>\n</html>\n")
 	default:
-		fmt.Print(head + "First line\nof &lt;b&gt; *one*\n\n# no heading\n" +
+		fmt.Print(head + "First line\nof <b> *one* &lt; </pre>\n\n# no heading\n" +
 			"use\n• tea\nand milk\n•\nwater\n\f\fThird page\n\f</pre>\n</body>\n</html>\n")
 	}
 	return 0
@@ -90,13 +90,13 @@ func TestPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# The \\<manual>\n\n## Page 1\n\nFirst line of \\<b> \\*one\\*\n\n" +
+	want := "# The \\<manual>\n\n## Page 1\n\nFirst line of \\<b> \\*one\\* &amp;lt; \\</pre>\n\n" +
 		"\\# no heading use\n\n- tea and milk\n- water\n\n## Page 3\n\nThird page"
 	if got := strings.TrimSpace(page.Markdown); page.Title != "The <manual>" || got != want {
 		t.Errorf("the page is %q:\n%s\nwant\n%s", page.Title, got, want)
 	}
 	d, err = Read(t.Context(), "my_manual.pdf", []byte("arguments"), limit)
-	if err != nil || !strings.Contains(d.HTML, "-htmlmeta -enc UTF-8 - -") {
+	if err != nil || !strings.Contains(d.HTML, "-htmlmeta -enc UTF-8 -eol unix - -") {
 		t.Errorf("the arguments are %v, %v", d, err)
 	}
 	for _, title := range []string{"", "Untitled", "Microsoft Word - a.doc", "thesis.dvi"} {
@@ -150,7 +150,7 @@ func TestPopplersPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "<h1>Kettles</h1>\n<h2 id=\"page-1\">Page 1</h2>\n<p>Boil &lt;water&gt;</p>\n" +
+	want := "<h1>Kettles</h1>\n<h2 id=\"page-1\">Page 1</h2>\n<p>Boil &lt;water&gt; &amp;lt; &lt;/pre&gt; hot</p>\n" +
 		"<h2 id=\"page-2\">Page 2</h2>\n<p>Pour it</p>\n"
 	if !strings.Contains(d.HTML, want) {
 		t.Errorf("the document is\n%s", d.HTML)
@@ -169,7 +169,7 @@ func twoPages() []byte {
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>",
 		fmt.Sprintf(page, 5), fmt.Sprintf(page, 6),
-		content("Boil <water>"), content("Pour it"),
+		content("Boil <water> &lt; </pre> hot"), content("Pour it"),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
 		"<< /Title (Kettles) >>",
 	}
