@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -135,6 +136,10 @@ func TestHTTPErrorAnswers(t *testing.T) {
 			if request.Pair != got.Seq || got.Pair != request.Seq || got.Kind != test.frame || got.Took <= 0 ||
 				got.Failure == nil || got.Failure.Text != test.fault {
 				t.Errorf("answer of %d is %+v (%+v), want %s with %q", request.Seq, got, got.Failure, test.frame, test.fault)
+			}
+			if status, text := d.do("GET", fmt.Sprintf("/api/frames/%d/copy?as=curl", got.Seq), ""); status != 200 ||
+				!strings.Contains(string(text), "server/discover") {
+				t.Errorf("copying the request of the answer: %d %s", status, text)
 			}
 		})
 	}

@@ -194,14 +194,18 @@ func (f *feed) classify(frame *Frame) {
 	case mcplog.Response:
 		key := requestKey{frame.Source, !sent, string(frame.ID)}
 		request := f.in.store.get(f.requests[key])
-		if request == nil && frame.Channel == string(tap.Post) { // an HTTP error, whose id is null or missing
-			request = f.in.store.get(f.posts[stream])
+		if request == nil && frame.Channel == string(tap.Post) {
+			request = f.refused(frame, stream)
 		}
 		delete(f.requests, key)
-		delete(f.streams, stream)
-		delete(f.posts, stream)
+		if frame.Channel == string(tap.Post) {
+			f.endExchange(stream)
+		}
 		if request == nil {
 			break
+		}
+		if !sent { // it may have come on the stream of another request
+			f.endExchange(streamKey{request.Source, request.Stream})
 		}
 		frame.answers(request)
 		frame.Method = request.Method
@@ -222,45 +226,65 @@ func (f *Frame) answers(request *Frame) {
 	f.Cause = request.Cause
 }
 
+// requestStep is the step of an HTTP exchange that fails if there is no response. Others may fail and another try
+// succeeds, such as a connection to the first of two addresses.
+const requestStep = "request"
+
 // classifyHTTP pairs what answers a request in place of a message: the head of an HTTP error, a body that is not a
-// message, or the loss of the connection. A later part of the same response replaces an earlier one.
+// message, or the loss of the connection. A later part of the same response replaces an earlier one. A message, which
+// may have come on another stream, is never replaced.
 func (f *feed) classifyHTTP(frame *Frame, stream streamKey) {
 	request := f.in.store.get(f.posts[stream])
-	if request == nil || frame.Direction == mcplog.Out {
+	failed := &Failure{}
+	switch kind := tap.Kind(frame.Kind); {
+	case frame.Direction == mcplog.Out:
 		return
-	}
-	head := f.in.store.get(request.Pair) // of the response, if that is an error
-	switch tap.Kind(frame.Kind) {
-	case tap.Head:
-		if frame.Status/100 == 2 {
-			return
-		}
-		frame.Failure = &Failure{Text: fmt.Sprintf("HTTP status %d", frame.Status)}
-	case tap.Body:
-		if frame.Channel != string(tap.Post) {
-			return
-		}
-		frame.Failure = &Failure{Text: "not a message"}
+	case kind == tap.Head && frame.Status/100 != 2:
+		failed.Text = fmt.Sprintf("HTTP status %d", frame.Status)
+	case kind == tap.Body && frame.Channel == string(tap.Post):
+		failed.Text = "not a message"
 		if len(frame.body) == 0 {
-			frame.Failure.Text = "empty response"
+			failed.Text = "empty response"
 		}
-		if head != nil {
-			frame.Failure.Text = head.Failure.Text + ", " + frame.Failure.Text
-		}
-		delete(f.posts, stream)
-	case tap.Step:
-		if frame.Error == "" {
-			return
-		}
-		frame.Failure = &Failure{Text: frame.Error}
-		delete(f.posts, stream)
+		f.endExchange(stream)
+	case kind == tap.Step && frame.Step == requestStep && frame.Error != "":
+		failed.Text = frame.Error
+		f.endExchange(stream)
 	default:
 		return
 	}
-	if head != nil {
-		frame.Status = head.Status
+	if request == nil {
+		return
 	}
+	if answer := f.in.store.get(request.Pair); answer != nil {
+		if answer.Kind != string(tap.Head) {
+			return
+		}
+		frame.Status = answer.Status
+		failed.Text = answer.Failure.Text + ", " + failed.Text
+	}
+	frame.Failure = failed
 	frame.answers(request)
+}
+
+// refused returns the request of an HTTP exchange that a response with another id answers, or nil: an error of HTTP
+// has no id, or one that the server makes up.
+func (f *feed) refused(frame *Frame, stream streamKey) *Frame {
+	request := f.in.store.get(f.posts[stream])
+	if request == nil {
+		return nil
+	}
+	head := f.in.store.get(request.Pair)
+	if len(frame.ID) == 0 || string(frame.ID) == "null" || head != nil && head.Kind == string(tap.Head) {
+		return request
+	}
+	return nil
+}
+
+// endExchange forgets an HTTP exchange after its last event.
+func (f *feed) endExchange(stream streamKey) {
+	delete(f.posts, stream)
+	delete(f.streams, stream)
 }
 
 // attribute sets the call that a request was made for.

@@ -186,7 +186,7 @@ func (in *Inspector) serveCopy(w http.ResponseWriter, r *http.Request) error {
 	if as == "frame" {
 		return answer(w, map[string]string{"text": string(body)})
 	}
-	if f.Kind == mcplog.Response && f.Pair != 0 {
+	if f.Kind != mcplog.Request && f.Pair != 0 {
 		if f, body, err = in.frame(strconv.FormatUint(f.Pair, 10)); err != nil {
 			return err
 		}

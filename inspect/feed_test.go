@@ -1,0 +1,163 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp/tap"
+)
+
+// exchangeTap feeds events of HTTP exchanges to an Inspector.
+type exchangeTap struct {
+	in  *Inspector
+	tap tap.Func
+}
+
+func newExchangeTap(t *testing.T) *exchangeTap {
+	in := Handler(nil, nil)
+	t.Cleanup(func() { _ = in.Close() })
+	return &exchangeTap{in, in.feed.tap(1)}
+}
+
+func (x *exchangeTap) pass(stream uint64, channel tap.Channel, e tap.Event) {
+	e.Stream = stream
+	e.Channel = channel
+	e.Time = time.Now()
+	x.tap(&e)
+}
+
+// request sends a request with an id.
+func (x *exchangeTap) request(stream uint64, id int) {
+	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id)
+	x.pass(stream, tap.Post, tap.Event{Kind: tap.Message, Sent: true, Body: body})
+}
+
+// response receives a response to the request with an id.
+func (x *exchangeTap) response(stream uint64, channel tap.Channel, id string) {
+	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
+	x.pass(stream, channel, tap.Event{Kind: tap.Message, Body: body})
+}
+
+func (x *exchangeTap) head(stream uint64, status int) {
+	x.pass(stream, tap.Post, tap.Event{Kind: tap.Head, HTTP: &tap.HTTP{Status: status, Header: http.Header{}}})
+}
+
+func (x *exchangeTap) body(stream uint64, text string) {
+	x.pass(stream, tap.Post, tap.Event{Kind: tap.Body, Body: []byte(text)})
+}
+
+func (x *exchangeTap) step(stream uint64, name string) {
+	x.pass(stream, "", tap.Event{Kind: tap.Step, Name: name, Err: errors.New(name + " failed")})
+}
+
+// answer waits for all events, and returns the answer to the first request.
+func (x *exchangeTap) answer(t *testing.T) *Frame {
+	t.Helper()
+	done := make(chan *Frame)
+	x.in.feed.after(func() {
+		list := x.in.store.slice(1, 100)
+		for i := range list {
+			if list[i].Kind == "request" {
+				done <- x.in.store.get(list[i].Pair)
+				return
+			}
+		}
+		done <- nil
+	})
+	select {
+	case f := <-done:
+		return f
+	case <-time.After(time.Minute):
+		t.Fatal("the feed has stopped")
+		return nil
+	}
+}
+
+// An answer on another stream stays the answer, whatever the HTTP exchange of the request ends with.
+func TestAnswerOnAnotherStream(t *testing.T) {
+	for name, end := range map[string]func(*exchangeTap){
+		"empty body": func(x *exchangeTap) { x.head(1, 200); x.body(1, "") },
+		"page":       func(x *exchangeTap) { x.head(1, 502); x.body(1, "<h1>Bad Gateway</h1>") },
+		"lost":       func(x *exchangeTap) { x.step(1, "request") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newExchangeTap(t)
+			x.request(1, 7)
+			x.response(2, tap.SSE, "7")
+			end(x)
+			if f := x.answer(t); f == nil || f.Kind != "response" || f.Failure != nil {
+				t.Errorf("the answer is %+v, want the response", f)
+			}
+		})
+	}
+}
+
+// A response on the stream of another request does not end that exchange.
+func TestAnswerBesideAnother(t *testing.T) {
+	x := newExchangeTap(t)
+	x.request(1, 7)
+	x.request(2, 8)
+	x.response(1, tap.SSE, "8")
+	x.step(1, "request")
+	if f := x.answer(t); f == nil || f.Kind != "step" {
+		t.Errorf("the answer is %+v, want the lost connection", f)
+	}
+}
+
+// A response to another request is not the answer to the request of its exchange.
+func TestAnswerWithAnotherID(t *testing.T) {
+	for id, answers := range map[string]bool{"null": true, "7": true, "8": false, `"7"`: false} {
+		x := newExchangeTap(t)
+		x.request(1, 7)
+		x.response(1, tap.Post, id)
+		if f := x.answer(t); (f != nil) != answers {
+			t.Errorf("id %s: the answer is %+v", id, f)
+		}
+	}
+	x := newExchangeTap(t)
+	x.request(1, 7)
+	x.head(1, 400)
+	x.response(1, tap.Post, `"server-error"`)
+	if f := x.answer(t); f == nil || f.Kind != "response" {
+		t.Errorf("an HTTP error: the answer is %+v, want the response", f)
+	}
+}
+
+// A connection to one of several addresses may fail.
+func TestFailedAddress(t *testing.T) {
+	x := newExchangeTap(t)
+	x.request(1, 7)
+	x.step(1, "connect")
+	if f := x.answer(t); f != nil {
+		t.Errorf("the answer is %+v, want none yet", f)
+	}
+	x.head(1, 404)
+	x.body(1, "404 page not found")
+	if f := x.answer(t); f == nil || f.Status != 404 || f.Failure.Text != "HTTP status 404, not a message" {
+		t.Errorf("the answer is %+v, want the status 404", f)
+	}
+}
+
+// The feed keeps nothing of exchanges that have ended.
+func TestEndedExchangesAreForgotten(t *testing.T) {
+	x := newExchangeTap(t)
+	for stream := range uint64(10) {
+		x.in.feed.after(func() { x.in.feed.streams[streamKey{1, stream}] = 1 })
+		x.request(stream, int(stream))
+		switch stream % 3 {
+		case 0:
+			x.body(stream, "")
+		case 1:
+			x.step(stream, "request")
+		default:
+			x.response(stream, tap.Post, fmt.Sprint(stream))
+		}
+	}
+	x.answer(t)
+	if n, m := len(x.in.feed.posts), len(x.in.feed.streams); n+m != 0 {
+		t.Errorf("%d posts and %d streams are kept, want none", n, m)
+	}
+}
