@@ -1,6 +1,9 @@
 package open
 
-import "runtime/debug"
+import (
+	"os"
+	"runtime/debug"
+)
 
 const (
 	// usualPercent is Go's default of the heap growth after which garbage is collected, and
@@ -12,14 +15,21 @@ const (
 )
 
 // frugally calls build with less memory for more work of the garbage collector, and returns
-// memory to the system after that. A program that does not use Go's default, by GOGC or by
-// [debug.SetGCPercent], is left alone. Of several builds at a time, the first to end also ends
-// the saving of the others.
+// memory to the system after that. A program that sets GOGC, or another percentage by
+// [debug.SetGCPercent], is left alone, also if it does so during the build. Of several builds at
+// a time, the first to end also ends the saving of the others.
 func frugally(build func() error) error {
+	if os.Getenv("GOGC") != "" {
+		return build()
+	}
 	switch before := debug.SetGCPercent(frugalPercent); before {
 	case usualPercent, frugalPercent:
 		defer debug.FreeOSMemory()
-		defer debug.SetGCPercent(usualPercent)
+		defer func() {
+			if now := debug.SetGCPercent(usualPercent); now != frugalPercent {
+				debug.SetGCPercent(now)
+			}
+		}()
 	default:
 		debug.SetGCPercent(before)
 	}

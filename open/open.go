@@ -36,7 +36,8 @@ type Options struct {
 	// site is an error; at a rebuild, the previous site stays. Default: 1 GiB.
 	MaxSiteBytes int64
 	// PageCache is the folder in which parsed pages of documents are kept between builds, see
-	// sitebuild.DocumentOptions.CacheDir. Default: none.
+	// sitebuild.DocumentOptions.CacheDir. If it exists, the temporary file with the answers of
+	// a large site is there, too. Default: none.
 	PageCache string
 	// BuildBehind returns the Source of an input before its site is built, as soon as its
 	// name, instructions and tools are known. Requests that need more wait for the site, and
