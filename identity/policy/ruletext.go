@@ -26,7 +26,6 @@ type ruleText struct {
 	blocks []block
 	starts []start // of each rule
 	index  ruleIndex
-	first  int // the index in the Set of the first rule
 
 	mu sync.Mutex
 	// made are the rules that a request has needed, by their position. Those without a text are
@@ -127,7 +126,7 @@ func (t *ruleText) readLocked(i int) *Rule {
 		}
 	}
 	r.File = t.file
-	r.index = t.first + i
+	r.index = i // texts that are not the first of a Set have no rules to read
 	return r
 }
 
