@@ -42,9 +42,10 @@ async function startProvider(resource, groups) {
       { client_id: 'other', token_endpoint_auth_method: 'none', redirect_uris: ['http://127.0.0.1/callback'], application_type: 'native' },
     ],
   });
-  const seen = { questions: 0 };
+  const seen = { questions: 0, revocations: 0 };
   provider.use(async (ctx, next) => {
     if (ctx.path === '/token/introspection') seen.questions++;
+    if (ctx.path === '/token/revocation') seen.revocations++;
     await next();
   });
   const server = provider.listen(port, '127.0.0.1');
@@ -153,8 +154,11 @@ try {
   // Logging out revokes the token at the provider.
   const list = await run('alice', 'login', '--list');
   assert.ok(list.text.includes(resource), list.text);
+  const before = provider.seen.revocations;
   const out = await run('alice', 'logout', resource);
   assert.equal(out.code, 0, out.text);
+  assert.match(out.text, /and revoked its tokens/);
+  assert.ok(provider.seen.revocations > before, 'the provider was not asked to revoke a token');
   console.log('logged out');
   provider.close();
 } catch (error) {
