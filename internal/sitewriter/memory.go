@@ -22,7 +22,8 @@ import (
 // atomically. A Memory is safe for concurrent use, but allows only one Write at a time.
 //
 // Of a site larger than [SpoolOptions.SpoolBytes], the contents stay in the temporary file
-// of the write, which has no name, and only the names of files are in memory.
+// of the write, which has no name, and only the names of files are in memory. If no temporary
+// file can be created, everything is in memory.
 type Memory struct {
 	// MaxBytes limits the total size of all files. Set it before the first write.
 	// Default: 1 GiB.
@@ -157,9 +158,11 @@ func (t *memoryTree) fill(from *spool) error {
 	return nil
 }
 
+func (m *Memory) maxBytes() int64 { return cmp.Or(m.MaxBytes, defaultMemory) }
+
 // fits returns an error if the files exceed the size limit.
 func (m *Memory) fits(all []file) error {
-	most := cmp.Or(m.MaxBytes, defaultMemory)
+	most := m.maxBytes()
 	var size int64
 	for i := range all {
 		size += all[i].size

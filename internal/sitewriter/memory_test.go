@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -84,6 +85,35 @@ func TestSpooledMemory(t *testing.T) {
 				t.Errorf("an unchanged file is of %v, %v, want %v", now.ModTime(), err, info.ModTime())
 			}
 		})
+	}
+}
+
+// TestMemoryWithoutTemporaryFolder: where no file can be created, a large site is in memory, within its limit.
+func TestMemoryWithoutTemporaryFolder(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	write := func(limit int64) (*sitewriter.Memory, error) {
+		m := sitewriter.NewMemory()
+		m.MaxBytes = limit
+		_, err := sitewriter.Write(t.Context(), guide(5, 1000, "first"), m, &sitewriter.Options{
+			SpoolOptions: sitewriter.SpoolOptions{SpoolBytes: 1, TempDir: missing},
+		})
+		return m, err
+	}
+	if _, err := write(0); err != nil {
+		t.Errorf("with the system's temporary folder: %v", err)
+	}
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // of Unix and Windows
+		t.Setenv(name, missing)
+	}
+	m, err := write(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := m.ReadFile("tools/get_page/p0.json"); err != nil || !strings.Contains(string(text), "first") {
+		t.Errorf("the page has %q, %v", text, err)
+	}
+	if _, err := write(1000); err == nil {
+		t.Error("a site that exceeds the limit is in memory")
 	}
 }
 

@@ -18,6 +18,9 @@ type spool struct {
 	// limit is how many bytes stay in memory, before everything moves to a file in dir.
 	limit int64
 	dir   string
+	// most is the limit if no file can be created, in dir or in the system's temporary folder.
+	// By default, that is an error.
+	most int64
 
 	memory []byte
 	file   *os.File // nil while everything is in memory
@@ -35,7 +38,13 @@ func (s *spool) write(data []byte) (at int64, err error) {
 		return at, nil
 	}
 	if s.file == nil {
-		if err := s.spill(); err != nil {
+		err := s.spill()
+		if err != nil && s.file == nil && s.size <= s.most {
+			s.limit = s.most
+			s.memory = append(s.memory, data...)
+			return at, nil
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -47,8 +56,10 @@ func (s *spool) write(data []byte) (at int64, err error) {
 
 // spill moves the contents from memory to a temporary file.
 func (s *spool) spill() error {
-	name := filepath.Join(cmp.Or(s.dir, os.TempDir()), ".slipway-build-"+rand.Text())
-	f, err := fsutil.OpenShared(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := createSpool(cmp.Or(s.dir, os.TempDir()))
+	if err != nil && s.most > 0 {
+		f, err = createSpool(os.TempDir())
+	}
 	if err != nil {
 		return fmt.Errorf("make temporary file: %w", err)
 	}
@@ -59,6 +70,11 @@ func (s *spool) spill() error {
 	_, err = s.out.Write(s.memory)
 	s.memory = nil
 	return err
+}
+
+// createSpool creates a file for a spool in a folder.
+func createSpool(dir string) (*os.File, error) {
+	return fsutil.OpenShared(filepath.Join(dir, ".slipway-build-"+rand.Text()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // read returns size bytes from offset at.

@@ -62,6 +62,9 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 		limit: w.opts.SpoolBytes,
 		dir:   w.tempDir(target),
 	}
+	if m, ok := out.(*Memory); ok { // a read-only container has no temporary folder
+		w.spool.most = m.maxBytes()
+	}
 	defer w.spool.close()
 	if err := w.prepare(ctx); err != nil {
 		return w.result, err
