@@ -59,3 +59,39 @@ func TestStatements(t *testing.T) {
 		})
 	}
 }
+
+// FuzzStatements ensures that the parts of a text are the rules that a parser of the whole text finds.
+func FuzzStatements(f *testing.F) {
+	rule := `permit (principal, action, resource);`
+	for _, text := range []string{
+		rule + "// \"; /*\n" + rule, "/*/ ; // \n*/" + rule + "/* \"; **/", rule + ";" + rule, rule + "/" + rule,
+		`@id("a;\"\\") forbid (principal == User::"\u{3b}", action, resource) when { context.a like "\*;" };` + rule,
+		"// ü;\r" + rule + "\n" + rule, rule + "\x00;" + rule, rule + "// \xff;\n" + rule,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want, wantErr := cedar.NewPolicyListFromBytes("x", []byte(text))
+		rules, failed := inText(text)
+		var got []located
+		for p := range rules {
+			got = append(got, p)
+		}
+		if (failed() != nil) != (wantErr != nil) {
+			t.Fatalf("error %v, want %v", failed(), wantErr)
+		}
+		if wantErr != nil {
+			return
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d rules, want %d", len(got), len(want))
+		}
+		for i, p := range got {
+			at := want[i].Position()
+			if p.offset != at.Offset || p.line != at.Line || string(p.MarshalCedar()) != string(want[i].MarshalCedar()) {
+				t.Errorf("rule %d at %d, line %d is\n%s\nwant at %d, line %d\n%s", i,
+					p.offset, p.line, p.MarshalCedar(), at.Offset, at.Line, want[i].MarshalCedar())
+			}
+		}
+	})
+}
