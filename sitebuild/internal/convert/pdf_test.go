@@ -90,7 +90,7 @@ func TestPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# The \\<manual>\n\n## Page 1\n\nFirst line of \\<b> \\*one\\* &amp;lt; \\</pre>\n\n" +
+	want := "# The \\<manual>\n\n## Page 1\n\nFirst line of \\<b> \\*one\\* \\&lt; \\</pre>\n\n" +
 		"\\# no heading use\n\n- tea and milk\n- water\n\n## Page 3\n\nThird page"
 	if got := strings.TrimSpace(page.Markdown); page.Title != "The <manual>" || got != want {
 		t.Errorf("the page is %q:\n%s\nwant\n%s", page.Title, got, want)
