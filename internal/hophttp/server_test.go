@@ -378,6 +378,7 @@ func TestBodyReadLate(t *testing.T) {
 			}
 		}()
 		<-reading
+		time.Sleep(20 * time.Millisecond) // mostly, it waits in Read by then
 	})
 	conn, err := net.Dial("tcp", d.address)
 	if err != nil {
