@@ -304,8 +304,9 @@ func (c *tenant) metric(t *testing.T, sample string) float64 {
 	return 0
 }
 
-// retained returns by how many bytes the heap has grown after f. A connection of f that is closed keeps its last request
-// until its goroutines have ended, which takes a moment: the heap is read again for some seconds while it is above limit.
+// retained returns by how many bytes the heap has grown after f. A connection of f that is closed keeps its last
+// request until its goroutines have ended, which takes a moment: the heap is read again for some seconds while it is
+// above limit.
 func retained(limit int64, f func()) int64 {
 	heap := func() int64 {
 		runtime.GC()
