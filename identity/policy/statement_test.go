@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/cedar-policy/cedar-go"
+
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 // TestStatements ensures that rules that are parsed one by one are at the places where a parser of the
@@ -70,7 +72,7 @@ func FuzzStatements(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		want, wantErr := cedar.NewPolicyListFromBytes("x", []byte(text))
 		rules, failed := inText(text)
 		var got []located
