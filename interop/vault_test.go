@@ -1,11 +1,8 @@
 package interop_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,22 +11,12 @@ import (
 // TestVault serves a server with the login of each caller: two oidc-providers, two users in
 // Chromium, and clients of the TypeScript SDK. The audit log of the server shows who called.
 func TestVault(t *testing.T) {
-	tools := nodeTools(t)
-	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // it waits for tokens to expire
-	defer cancel()
-	cmd := exec.CommandContext(ctx, tools.node(), filepath.Join("node", "vault.mjs"), slipway, findChromium(t),
-		filepath.Join("..", "examples", "http-reference"), dir)
-	cmd.Env = append(os.Environ(), "SLIPWAY_STORE_KEY=file:"+filepath.Join(dir, "key"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, step := range []string{"another user refused", "address in the error", "tokens refreshed"} {
-		if !bytes.Contains(out, []byte(step)) {
-			t.Errorf("output %s, want %q", out, step)
-		}
-	}
+	// It waits for tokens to expire.
+	dir := playSignIn(t, "vault.mjs", 3*patience,
+		"another user refused",
+		"address in the error",
+		"tokens refreshed",
+	)
 	text, err := os.ReadFile(filepath.Join(dir, "audit.jsonl"))
 	if err != nil {
 		t.Fatal(err)

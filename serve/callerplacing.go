@@ -28,9 +28,21 @@ func (h *Handler) placeCaller(w http.ResponseWriter, r *http.Request) (placed pl
 	if f := hoppedFrom(r.Context()); f != nil {
 		p.forwards = *f
 	}
+	home, done := p.homeOf(w, r, caller, nil)
+	if done {
+		return placed, true
+	}
+	return h.serveAtHome(placed, home, upgrade), false
+}
+
+// homeOf enters the home of a caller if it is this replica, or forwards the request there, or answers that neither is
+// possible; then done is true. before is called before the request is forwarded, if it is not nil.
+func (p *placer) homeOf(
+	w http.ResponseWriter, r *http.Request, caller string, before func(),
+) (home *callerHome, done bool) {
 	for range maxHops {
-		home, peer, err := h.hop.homes.find(r.Context(), caller, homeQuery{
-			place: p.forwards.hops == 0 || h.hop.retiring.Load(),
+		home, peer, err := p.homes.find(r.Context(), caller, homeQuery{
+			place: p.forwards.hops == 0 || p.retiring.Load(),
 			move:  true,
 			fresh: p.forwards.hops > 0,
 
@@ -39,20 +51,24 @@ func (h *Handler) placeCaller(w http.ResponseWriter, r *http.Request) (placed pl
 		switch {
 		case err != nil:
 			p.callerBusy(w, r, err)
-			return placed, true
+			return nil, true
 		case peer == nil:
-			return h.serveAtHome(placed, home, upgrade), false
+			return home, false
 		case p.forwards.hops >= maxHops || p.unreachable[peer.ID]:
 			p.callerBusy(w, r, cluster.ErrOwned)
-			return placed, true
-		case p.forwardTo(w, r, peer):
-			return placed, true
+			return nil, true
 		}
-		h.placing.forget(peer.ID)
-		h.hop.homes.forgetElsewhere(caller)
+		if before != nil {
+			before()
+		}
+		if p.forwardTo(w, r, peer) {
+			return nil, true
+		}
+		p.handler.placing.forget(peer.ID)
+		p.homes.forgetElsewhere(caller)
 	}
 	p.callerBusy(w, r, errCallerBusy)
-	return placed, true
+	return nil, true
 }
 
 // serveAtHome returns how a request without a session is served at the home of its caller. Streams and WebSockets do
@@ -198,35 +214,11 @@ func (p *placer) adoptionHome(
 	if err != nil {
 		return nil, false // adopt reports it
 	}
-	for range maxHops {
-		home, peer, err := p.homes.find(r.Context(), caller, homeQuery{
-			place: p.forwards.hops == 0 || p.retiring.Load(),
-			move:  true,
-			fresh: p.forwards.hops > 0,
-
-			unreachable: p.unreachable,
-		})
-		switch {
-		case err != nil:
-			p.callerBusy(w, r, err)
-			return nil, true
-		case peer == nil:
-			return home, false
-		case p.forwards.hops >= maxHops || p.unreachable[peer.ID]:
-			p.callerBusy(w, r, cluster.ErrOwned)
-			return nil, true
-		}
+	return p.homeOf(w, r, caller, func() {
 		if claim.Owner == p.replica.ID() { // released before, and not continued by the replica that was asked to
 			p.forwards.released = released{claim.Owner, claim.Revision}
 		}
-		if p.forwardTo(w, r, peer) {
-			return nil, true
-		}
-		p.handler.placing.forget(peer.ID)
-		p.homes.forgetElsewhere(caller)
-	}
-	p.callerBusy(w, r, errCallerBusy)
-	return nil, true
+	})
 }
 
 // leaveBoth ends a request of a session at the home of its caller, which may be nil.

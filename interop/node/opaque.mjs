@@ -149,7 +149,7 @@ try {
   assert.equal(unsure.status, 503, unsure.text);
   await log.until(/tokens cannot be verified/);
   for (const { text } of serving) assert.ok(![good, revoked, 'a-secret-of-the-gateway', 'another-secret'].some((secret) => text.includes(secret)), text);
-  console.log('a gateway with a wrong secret refuses nobody for good, and logs no secret');
+  console.log('a gateway with a wrong secret refuses a caller only until it is repaired, and logs no secret');
 
   // Logging out revokes the token at the provider.
   const list = await run('alice', 'login', '--list');
