@@ -208,10 +208,17 @@ func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
 		l.session = resp.Header.Get(headerSession)
 		l.mu.Unlock()
 	}
+	read := l.decodeAnswer
 	if isEventStream(resp) {
-		return l.readAnswer(ctx, resp, c)
+		read = l.readAnswer
 	}
-	return l.decodeAnswer(ctx, resp, c)
+	began := time.Now()
+	found, err := read(ctx, resp, c)
+	if err != nil {
+		l.tapOf(resp).Step("request", began, "", plainCause(err))
+		return nil, err
+	}
+	return found.result, found.err
 }
 
 // post sends a message. inSession reports whether it named a session.
@@ -354,7 +361,7 @@ func isEventStream(resp *http.Response) bool {
 }
 
 // decodeAnswer reads the answer to c from a response that is not an event stream.
-func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
+func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *call) (*reply, error) {
 	text, err := readBody(resp, l.endpoint.maxMessage())
 	if errors.Is(err, peer.ErrTooLong) {
 		return nil, err
@@ -377,7 +384,7 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 		take(text)
 	}
 	if found != nil {
-		return found.result, found.err
+		return found, nil
 	}
 	if err == nil &&
 		strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "json") {

@@ -25,7 +25,7 @@ const (
 
 // readAnswer reads the answer to c from an event stream. It resumes a broken stream if
 // possible.
-func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
+func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call) (*reply, error) {
 	lastID := ""
 	wait := defaultRetry
 	for tries := 0; ; {
@@ -33,7 +33,7 @@ func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call)
 		r.LastID = lastID
 		found, err := l.readEvents(r, c, l.tapOf(resp).On(tap.SSE))
 		if found != nil {
-			return found.result, found.err
+			return found, nil
 		}
 		if errors.Is(err, peer.ErrTooLong) || ctx.Err() != nil {
 			return nil, err

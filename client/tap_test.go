@@ -304,3 +304,44 @@ func TestTapFailures(t *testing.T) {
 		}
 	}
 }
+
+// A response that ends without an answer ends its exchange: the request is tapped as failed.
+func TestTapResponsesWithoutAnswer(t *testing.T) {
+	for name, respond := range map[string]func(w http.ResponseWriter){
+		"event stream that ends": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write([]byte(": nothing\n\n"))
+		},
+		"event stream that is too long": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", strings.Repeat("x", 2000))
+		},
+		"body that is cut off": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0",`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { respond(w) }))
+			t.Cleanup(web.Close)
+			var log tapped
+			e := &client.Endpoint{URL: web.URL, MaxMessage: 1000}
+			if _, err := client.Open(t.Context(), e, &client.Options{Tap: log.tap}); err == nil {
+				t.Error("no error")
+			}
+			sent := make(map[uint64]bool)
+			for _, e := range log.all(tap.Message) {
+				sent[e.Stream] = e.Sent
+			}
+			for _, e := range log.all(tap.Step) {
+				if e.Name == "request" && e.Err != nil {
+					delete(sent, e.Stream)
+				}
+			}
+			if len(log.all(tap.Message)) == 0 || len(sent) > 0 {
+				t.Errorf("the requests of exchanges %v did not end", sent)
+			}
+		})
+	}
+}
