@@ -29,8 +29,11 @@ type Options struct {
 	// may have the same one.
 	Name string
 	// Listen is the address for other replicas, as host:port. The host must be one at which
-	// they reach this process. "" means a free port of 127.0.0.1.
+	// they reach this process, unless Advertise is set. "" means a free port of 127.0.0.1.
 	Listen string
+	// Advertise is the address at which other replicas connect, as host:port, if it is not that of Listen: that of a
+	// mapped port, for example. "" means that of Listen.
+	Advertise string
 	// Lease is how long a replica that does not report counts as alive; 0 means 4 seconds.
 	// It reports four times as often.
 	Lease time.Duration
@@ -191,7 +194,7 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for other replicas: %w", err)
 	}
-	r.addr = ln.Addr().String()
+	r.addr = cmp.Or(o.Advertise, ln.Addr().String())
 	r.self = Member{
 		Adopts:      true,
 		ID:          r.id,

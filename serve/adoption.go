@@ -85,8 +85,9 @@ func (h *Handler) placeSession(w http.ResponseWriter, r *http.Request, id string
 		if known == "" {
 			known = owner
 		}
-		// If another replica took this one for the owner, what this one knows may be outdated as well.
-		trusted := p.forwards.hops == 0 || !p.homes.active()
+		// If two replicas took others for the owner, what this one knows may be outdated as well: two that take each
+		// other for it would pass the request on until it must not be forwarded any more.
+		trusted := p.forwards.hops == 0 || p.forwards.hops == 1 && !p.homes.active()
 		if trusted && p.forwards.released == (released{}) && p.send(w, r, known) {
 			return here, true
 		}
@@ -196,9 +197,13 @@ func (p *placer) forwardTo(w http.ResponseWriter, r *http.Request, peer *cluster
 			hops:     p.forwards.hops + 1,
 			released: p.forwards.released,
 		}
+		if p.forwards.hops > 0 {
+			w.Header().Set(hopMoved, peer.ID)
+		}
 		if p.forward(w, r, peer, as) {
 			return true
 		}
+		w.Header().Del(hopMoved)
 	}
 	if p.unreachable == nil {
 		p.unreachable = make(map[string]bool)
@@ -232,6 +237,8 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 			return placed, true, true
 		}
 		return placed, false, true // answered as an unknown session
+	case err != nil && p.send(w, r, p.sessions.movedTo(p.id)):
+		return placed, true, true
 	case err != nil:
 		p.busy(w, r, "the session cannot be found, because the cluster engine does not answer, try again")
 		return placed, true, true

@@ -412,6 +412,46 @@ func (p *replica) delete(t *testing.T, header map[string]string) (status int) {
 	return resp.StatusCode
 }
 
+// TestSessionMovesTwice guards what replicas remember of where sessions are: two that take each other for the owner
+// find the real one, and the first learns where it is.
+func TestSessionMovesTwice(t *testing.T) {
+	t.Parallel()
+	e := cluster.NewMemory()
+	src := newStateless()
+	engines := []*cutEngine{{Engine: e}, {Engine: e}}
+	first, second := startReplica(t, engines[0], src), startReplica(t, engines[1], src)
+	third := startReplica(t, e, src)
+	header := startSession(t, first, e)
+	<-time.After(1200 * time.Millisecond) // they have just joined, and adopt after the time of a lease
+	for i, to := range []*replica{second, third} {
+		engines[i].cut.Store(true)
+		waitFor(t, "adoption", func() bool {
+			_, _, _ = to.post(t, header, callOf(1, "echo"))
+			return to.metric(t, adoptions) > 0
+		})
+		engines[i].cut.Store(false)
+		waitFor(t, "the replica that was cut off", func() bool {
+			status, _, _ := []*replica{first, second}[i].post(t, header, callOf(2, "echo"))
+			return status == http.StatusOK
+		})
+	}
+	for _, p := range []*replica{first, second} {
+		status, _, answer := p.post(t, header,
+			`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"alert"}}`)
+		if status != http.StatusOK {
+			t.Errorf("a change, which the owner alone can make: %d %s", status, answer)
+		}
+	}
+	const answered = `slipway_cluster_hops_total{outcome="answered"}`
+	before := first.metric(t, answered) + second.metric(t, answered)
+	for i, p := range []*replica{first, second} {
+		p.mustCall(t, header, i)
+	}
+	if n := first.metric(t, answered) + second.metric(t, answered) - before; n != 2 {
+		t.Errorf("%v hops for two calls, want one each", n)
+	}
+}
+
 // TestEngineDown guards that sessions continue where they are while no replica reaches the engine,
 // for longer than a lease, and that a change that cannot be stored is refused.
 func TestEngineDown(t *testing.T) {

@@ -76,6 +76,9 @@ const (
 	// revision of its record then.
 	hopReleased = "Slipway-Released"
 	hopRevision = "Slipway-Released-Revision"
+	// hopMoved is in an answer that the replica has forwarded itself: the replica to which requests of the session
+	// belong. It is never sent to a client.
+	hopMoved = "Slipway-Moved"
 )
 
 // hoppedKey is the key of a *hopped in the context of a request that another replica has
@@ -421,6 +424,7 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		return true
 	}
 	defer resp.Body.Close()
+	p.noteOwner(w, r, resp)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		p.switchProtocols(w, resp)
 		return true
@@ -430,6 +434,22 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		panic(http.ErrAbortHandler) // what has been sent must not look complete
 	}
 	return true
+}
+
+// noteOwner notes which replica has the session of a request, if the one that it was forwarded to has forwarded it
+// itself.
+func (p *hop) noteOwner(w http.ResponseWriter, r *http.Request, resp *http.Response) {
+	moved := resp.Header.Get(hopMoved)
+	if moved == "" {
+		return
+	}
+	resp.Header.Del(hopMoved)
+	if id := sessionOf(r); id != "" {
+		p.sessions.noteMoved(id, moved)
+	}
+	if w.Header().Get(hopMoved) != "" { // the request came from another replica
+		w.Header().Set(hopMoved, moved)
+	}
 }
 
 // fields are the headers between replicas of a request.

@@ -21,6 +21,7 @@ import (
 type clusterFlags struct {
 	urls         string // of the engine
 	listen       string // for other replicas
+	advertise    string // where they connect; "" if that is the same
 	passwordFile string
 }
 
@@ -50,9 +51,10 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 	ctx, cancel := context.WithTimeout(ctx, engineWait+joinWithin)
 	defer cancel()
 	replica, err := cluster.Join(ctx, engine, &cluster.Options{
-		Listen: listen,
-		Logger: log,
-		Wait:   engineWait,
+		Listen:    listen,
+		Advertise: f.advertise,
+		Logger:    log,
+		Wait:      engineWait,
 	})
 	if err != nil {
 		_ = engine.Close()
@@ -156,9 +158,28 @@ func (f *clusterFlags) address(engines []string) (string, error) {
 	if err != nil {
 		return "", usage("for example --replica-addr 10.0.0.5:8081", "--replica-addr: %q is not HOST:PORT", f.listen)
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return "", usage("name an address of this machine, such as 10.0.0.5:8081",
+	if f.advertise != "" {
+		return f.listen, f.checkAdvertised()
+	}
+	if unspecified(host) {
+		return "", usage("name an address of this machine, such as 10.0.0.5:8081, or set --replica-advertise-addr",
 			"--replica-addr: other replicas cannot connect to %q", f.listen)
 	}
 	return f.listen, nil
+}
+
+// checkAdvertised verifies that other replicas can connect to the address in principle.
+func (f *clusterFlags) checkAdvertised() error {
+	host, port, err := net.SplitHostPort(f.advertise)
+	if err != nil || unspecified(host) || port == "" || port == "0" {
+		return usage("name the address and the port at which the other replicas connect, such as 10.0.0.5:8081",
+			"--replica-advertise-addr: other replicas cannot connect to %q", f.advertise)
+	}
+	return nil
+}
+
+// unspecified reports whether a host names no machine, as in ":8081" or "0.0.0.0:8081".
+func unspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
 }

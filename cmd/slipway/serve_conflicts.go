@@ -59,6 +59,8 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 	all = append(all, f.signIn.conflicts(f)...)
 	add(f.stdio && f.cluster.urls != "", "cluster", "omit one of them", "--stdio has no --cluster")
 	add(f.cluster.urls == "" && f.cluster.listen != "", "replica-addr", "add --cluster", "--replica-addr needs --cluster")
+	add(f.cluster.listen == "" && f.cluster.advertise != "", "replica-advertise-addr", "add --replica-addr :8081",
+		"--replica-advertise-addr needs --replica-addr")
 	add(f.stdio && f.AdminAddr != "", "admin-addr", "omit one of them", "--stdio has no --admin-addr")
 	unused := len(f.auth.Scopes)+len(f.toolScopes)+len(f.implies)+len(f.auth.AuthorizationServers) > 0
 	if unused && !tokens {

@@ -137,6 +137,14 @@ func (f *serveFlags) addressSettings() []setting {
 			restart: true,
 		},
 		{
+			key:   "address.replicaAdvertise",
+			flag:  "replica-advertise-addr",
+			field: &f.cluster.advertise,
+			usage: "`address` at which other replicas connect, if it is not --replica-addr, such as that of a mapped port " +
+				"of a container",
+			restart: true,
+		},
+		{
 			key:   "address.clusterPasswordFile",
 			flag:  "cluster-password-file",
 			field: &f.cluster.passwordFile,

@@ -27,6 +27,7 @@ func (w *world) check(calm time.Duration) {
 		w.checkTime(c)
 	}
 	w.checkLevels()
+	w.checkCallers()
 	w.checkChanges(calm)
 }
 
@@ -42,7 +43,7 @@ func (w *world) sick(machine string, from, to time.Duration) bool {
 // checkRuns checks I2, that what was answered has run, and I3, that a call which must not be repeated
 // has run at most once.
 func (w *world) checkRuns(c *call) {
-	runs := w.journal.runs[c.args.ID]
+	runs := w.journal.ran[c.args.ID]
 	if c.err == "" && runs == 0 {
 		w.violate("I2: %s was answered and never ran", c.args.ID)
 	}
@@ -148,6 +149,9 @@ func (w *world) checkChanges(calm time.Duration) {
 // checkAtRest checks I7: once all faults are over, each session is served by one replica, whichever
 // gets the request, and every replica serves.
 func (w *world) checkAtRest(users []*user, calm time.Duration) {
+	if w.opts.Callers {
+		defer w.checkProcesses()
+	}
 	r := stream(w.seed, "rest")
 	for _, u := range users {
 		owners := make(map[string]bool)

@@ -128,6 +128,11 @@ func (m *machine) start() error {
 		},
 		ended: make(chan struct{}),
 	}
+	if w.opts.Callers {
+		if p.app.programs, err = newPrograms(p.app); err != nil {
+			return err
+		}
+	}
 	return p.serve(log)
 }
 
@@ -151,12 +156,15 @@ func (p *process) serve(log *slog.Logger) error {
 	started := make(chan struct{})
 	go func() {
 		defer close(p.ended)
-		err := serve.Serve(ctx, ln, p.app, &serve.Options{
+		opts := &serve.Options{
 			Logger:   log,
 			Server:   mcpserver.Options{Replica: p.replica.ID()},
 			Live:     serve.Live{StateKeys: keys, Cluster: p.replica},
 			Observer: serve.Observer{Started: func(*serve.Info) { close(started) }},
-		})
+		}
+		p.app.programs.options(opts)
+		err := serve.Serve(ctx, ln, p.app, opts)
+		p.app.programs.close()
 		if _, dead, _ := p.host.state(); err != nil && !dead {
 			w.violate("serve on %s: %v", p.machine.name, err)
 		}

@@ -33,6 +33,8 @@ type Options struct {
 	// Faulty is how long faults occur; 0 means 20 seconds. Afterwards everything is repaired,
 	// and must be idle within a few seconds.
 	Faulty time.Duration
+	// Callers gives each caller a process of its own, in the whole cluster.
+	Callers bool
 	// NoFaults runs the load alone.
 	NoFaults bool
 }

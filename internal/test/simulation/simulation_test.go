@@ -71,10 +71,14 @@ func writeTrace(t *testing.T, seed uint64, r *simulation.Report) {
 	t.Logf("trace %s in %s", r.Hash, file)
 }
 
+// hasCallers reports whether callers have a process each with a seed: one of three.
+func hasCallers(seed uint64) bool { return seed%3 == 0 }
+
 // TestSeeds simulates clusters with faults.
 func TestSeeds(t *testing.T) {
 	opts := &simulation.Options{Faulty: *faulty}
 	if *oneSeed != 0 {
+		opts.Callers = hasCallers(*oneSeed)
 		logCounts(t, countsOf(simulate(t, *oneSeed, opts)))
 		return
 	}
@@ -86,6 +90,7 @@ func TestSeeds(t *testing.T) {
 	}
 	sums := make(map[string]int)
 	for i := range n {
+		opts.Callers = hasCallers(*firstSeed + uint64(i))
 		r := simulate(t, *firstSeed+uint64(i), opts)
 		if r == nil {
 			return
@@ -121,11 +126,16 @@ func logCounts(t *testing.T, counts map[string]int) {
 
 // TestWithoutFaults simulates the load alone: no call fails.
 func TestWithoutFaults(t *testing.T) {
-	r := simulate(t, 1, &simulation.Options{NoFaults: true})
-	if r == nil {
-		return // another test was asked for
-	}
-	if r.Calls["answered"] < 50 || len(r.Calls) != 1 {
-		t.Errorf("calls: %v, want only answered ones", r.Calls)
+	for _, callers := range []bool{false, true} {
+		r := simulate(t, 1, &simulation.Options{
+			Callers:  callers,
+			NoFaults: true,
+		})
+		if r == nil {
+			return // another test was asked for
+		}
+		if r.Calls["answered"] < 50 || len(r.Calls) != 1 {
+			t.Errorf("callers %v: %v, want only answered calls", callers, r.Calls)
+		}
 	}
 }

@@ -28,6 +28,8 @@ type app struct {
 	host    *host
 	replica *cluster.Replica
 	journal *journal
+	// programs are the processes of callers, or nil.
+	programs *programs
 
 	mu       sync.Mutex
 	watchers []func(mcp.Change)
@@ -53,10 +55,25 @@ type answer struct {
 	// Alone means that the replica knows no other one. Cut off from the engine, it continues to serve,
 	// although another one may have joined.
 	Alone bool `json:"alone"`
+	// Process is the number of the process of the caller, or 0.
+	Process int `json:"process,omitempty"`
 }
 
 // Catalog implements [mcp.Source].
 func (a *app) Catalog(context.Context) (*mcp.Catalog, error) {
+	cat := catalogOfTools()
+	cat.Resources = []mcp.Resource{{
+		URI:  resource,
+		Name: "counter",
+	}}
+	cat.Subscribe = true
+	cat.Logging = true
+	cat.Stateless = a.programs == nil
+	cat.Restartable = a.programs != nil
+	return cat, nil
+}
+
+func catalogOfTools() *mcp.Catalog {
 	return &mcp.Catalog{
 		Server: mcp.Implementation{
 			Name:    "simulation",
@@ -69,20 +86,21 @@ func (a *app) Catalog(context.Context) (*mcp.Catalog, error) {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 			},
 		},
-		Resources: []mcp.Resource{{
-			URI:  resource,
-			Name: "counter",
-		}},
-		Subscribe: true,
-		Logging:   true,
-		Stateless: true,
-	}, nil
+	}
 }
 
 var errKilled = errors.New("the machine was killed")
 
 // CallTool implements [mcp.Source].
 func (a *app) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if a.programs != nil {
+		return a.programs.call(ctx, p)
+	}
+	return a.run(ctx, p, 0)
+}
+
+// run does what a call asks for, in a process of its caller unless that is 0.
+func (a *app) run(ctx context.Context, p *mcp.CallToolParams, process int) (*mcp.CallToolResult, error) {
 	var args arguments
 	if err := json.Unmarshal(p.Arguments, &args); err != nil {
 		return nil, err
@@ -90,7 +108,7 @@ func (a *app) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	if !a.host.alive(ctx) {
 		return nil, errKilled // it does nothing any more
 	}
-	a.journal.ran(args.ID, a.host.name)
+	done := a.journal.runs(args.ID, a.host.name, process, a.alone())
 	if args.Progress {
 		mcp.RequestFrom(ctx).Progress(0, 1, "")
 	}
@@ -104,21 +122,33 @@ func (a *app) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	if !a.host.alive(ctx) {
 		return nil, errKilled
 	}
+	done()
 	result := answer{
-		ID: args.ID,
-		By: a.host.name,
+		ID:      args.ID,
+		By:      a.host.name,
+		Process: process,
+	}
+	a.describe(ctx, &result)
+	return result.result(strings.Repeat("x", args.Size))
+}
 
-		Alone: len(a.replica.Peers()) == 0,
-	}
+// describe adds the state of the replica and the session of a call to its answer.
+func (a *app) describe(ctx context.Context, to *answer) {
+	to.Alone = a.alone()
 	if s := mcp.RequestFrom(ctx).Session(); s != nil {
-		result.Level = s.LogLevel().String()
+		to.Level = s.LogLevel().String()
 	}
-	head, err := json.Marshal(result)
+}
+
+func (a *app) alone() bool { return len(a.replica.Peers()) == 0 }
+
+// result returns the answer with a body.
+func (a *answer) result(body string) (*mcp.CallToolResult, error) {
+	head, err := json.Marshal(a)
 	if err != nil {
 		return nil, err
 	}
-	text := string(head) + "\n" + strings.Repeat("x", args.Size)
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(head) + "\n" + body)}}, nil
 }
 
 // parseAnswer parses the text of an answer, which must be whole.
@@ -158,13 +188,33 @@ func (a *app) change() {
 type journal struct {
 	trace *trace
 
-	mu   sync.Mutex
-	runs map[string]int // by the id of the call
+	mu  sync.Mutex
+	ran map[string]int // by the id of the call
+	// processes is how many processes of callers have started, and running are those that have not exited, by number.
+	processes int
+	running   map[int]*host
+	works     []*work // of these processes
 }
 
-func (j *journal) ran(id, machine string) {
+// runs notes that a call begins, in a process of its caller unless that is 0. done is called after its work.
+func (j *journal) runs(id, machine string, process int, alone bool) (done func()) {
 	j.trace.add("%s runs %s", machine, id)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.runs[id]++
+	j.ran[id]++
+	if process == 0 {
+		return func() {}
+	}
+	k := &work{
+		id:      id,
+		process: process,
+		began:   j.trace.now(),
+		alone:   alone,
+	}
+	j.works = append(j.works, k)
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		k.ended = j.trace.now()
+	}
 }

@@ -23,11 +23,14 @@ type traceLine struct {
 	text string
 }
 
+// now returns the time since the beginning of the run.
+func (t *trace) now() time.Duration { return time.Since(t.began) }
+
 // add adds a line.
 func (t *trace) add(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, traceLine{time.Since(t.began), fmt.Sprintf(format, args...)})
+	t.lines = append(t.lines, traceLine{t.now(), fmt.Sprintf(format, args...)})
 }
 
 // sorted returns the lines in the order of time. Goroutines that run at the same moment have no

@@ -37,6 +37,7 @@ type user struct {
 	version string
 	http    *http.Client
 	session string
+	token   string // "" unless callers have processes
 }
 
 // startLoad starts the clients. They end with ctx.
@@ -47,6 +48,9 @@ func (w *world) startLoad(ctx context.Context, load *sync.WaitGroup) []*user {
 			world:   w,
 			name:    "user" + strconv.Itoa(i),
 			version: []string{"2025-06-18", "2025-11-25"}[i%2],
+		}
+		if w.opts.Callers {
+			u.token = callerOf(u.name)
 		}
 		u.http = &http.Client{Transport: w.balancer.transport(u.name)}
 		time.Sleep(3 * time.Millisecond) // so that no two clients begin at the same moment
@@ -71,8 +75,13 @@ func (w *world) startLoad(ctx context.Context, load *sync.WaitGroup) []*user {
 
 // runClient calls tools with package client.
 func (w *world) runClient(ctx context.Context, name string, version mcp.Version) {
+	header := make(http.Header)
+	if w.opts.Callers {
+		header.Set("Authorization", "Bearer "+callerOf(name))
+	}
 	src, err := client.Open(ctx, &client.Endpoint{
 		URL:       endpoint,
+		Header:    header,
 		Transport: w.balancer.transport(name),
 		NoListen:  true,
 	}, &client.Options{Version: version})
@@ -235,6 +244,9 @@ func (u *user) request(ctx context.Context, method string, body io.Reader) (*htt
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if u.token != "" {
+		req.Header.Set("Authorization", "Bearer "+u.token)
 	}
 	if u.session != "" {
 		req.Header.Set("Mcp-Session-Id", u.session)
