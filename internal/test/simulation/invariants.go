@@ -6,7 +6,7 @@ import (
 )
 
 // The invariants. I1, that an answer belongs to its call and is whole, is checked as answers arrive,
-// and I8, that nothing is left, by synctest: each goroutine must end.
+// and I8, that nothing is left, by synctest: each goroutine must end. I11 is in callers.go.
 
 // The bounds.
 const (

@@ -2,6 +2,8 @@
 // clients of package client, and the real coordination of package cluster, in a bubble of
 // testing/synctest. Minutes of virtual time take a fraction of a second.
 //
+// Each caller may have a process of its own, see [Options.Callers].
+//
 // Everything outside is simulated: a network in memory that delays, cuts and resets
 // connections, an engine ([cluster.Memory]) at the end of such a network, and the clocks of
 // each machine. A seed determines the load and the faults: machines that are killed, hang,
