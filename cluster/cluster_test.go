@@ -406,6 +406,7 @@ func join(t *testing.T, e cluster.Engine) *cluster.Replica {
 	r, err := cluster.Join(t.Context(), e, &cluster.Options{
 		Name:  "r",
 		Lease: time.Second,
+		Wait:  10 * time.Second, // a server that has just started may need longer than the lease for its stream
 	})
 	if err != nil {
 		t.Fatal(err)

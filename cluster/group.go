@@ -8,6 +8,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +18,7 @@ import (
 type Group struct {
 	replica *Replica
 	name    string
+	sealed  func(value []byte) (key string) // see SealedGroup; or nil
 
 	syncing sync.Mutex // held during Sync
 
@@ -30,9 +32,19 @@ type Group struct {
 // Group follows the records of a group until [Replica.Leave]. Names consist of letters and
 // digits. Follow a group once.
 func (r *Replica) Group(ctx context.Context, name string) (*Group, error) {
+	return r.SealedGroup(ctx, name, nil)
+}
+
+// SealedGroup is Group for records that are sealed with a key of the cluster: sealed returns its
+// [KeyID], or "" for a value that is not sealed. The group has no such record before the replica
+// has the keys that the engine has, so that a record never arrives earlier than its key.
+func (r *Replica) SealedGroup(
+	ctx context.Context, name string, sealed func(value []byte) (key string),
+) (*Group, error) {
 	g := &Group{
 		replica: r,
 		name:    name,
+		sealed:  sealed,
 		records: make(map[string]Record),
 	}
 	sub, err := g.subscribe(ctx)
@@ -91,13 +103,12 @@ func (g *Group) receive(ctx context.Context, sub Subscription) {
 			continue
 		}
 		err = g.replica.within(ctx, func(ctx context.Context) error {
-			record, err := g.replica.engine.Get(ctx, e.Key)
-			switch {
-			case errors.Is(err, ErrNotFound):
+			_, err := g.Read(ctx, g.nameOf(e.Key))
+			if !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if err = g.readMarker(ctx); err == nil {
 				g.drop(g.nameOf(e.Key))
-				return nil
-			case err == nil:
-				g.put(g.nameOf(e.Key), record)
 			}
 			return err
 		})
@@ -139,6 +150,37 @@ func (g *Group) drop(name string) {
 	}
 }
 
+// readMarker reads the marker again, if the group has one, because a record is missing: it was
+// deleted only if the marker is still there. If the engine has lost its data, the marker has to
+// be missed first, or a record that was lost would look as if it had been deleted.
+func (g *Group) readMarker(ctx context.Context) error {
+	if _, err := g.Get(Marker); err != nil {
+		return nil
+	}
+	_, err := g.Read(ctx, Marker)
+	if errors.Is(err, ErrNotFound) {
+		g.drop(Marker)
+		return nil
+	}
+	return err
+}
+
+// readKeys reads the keys of the cluster if a record is sealed with one that the replica does not
+// have. Without that key in the engine, the record is sealed with none of this cluster.
+func (g *Group) readKeys(ctx context.Context, records ...Record) error {
+	if g.sealed == nil {
+		return nil
+	}
+	for _, r := range records {
+		key := g.sealed(r.Value)
+		known := func(k []byte) bool { return KeyID(k) == key }
+		if key != "" && !slices.ContainsFunc(g.replica.Keys(), known) {
+			return g.replica.syncKeys(ctx)
+		}
+	}
+	return nil
+}
+
 // Sync reads all records from the engine. Afterwards, the group has every change that was made
 // before the call.
 func (g *Group) Sync(ctx context.Context) error {
@@ -151,9 +193,19 @@ func (g *Group) Sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := g.readKeys(ctx, all...); err != nil {
+		return err
+	}
 	fresh := make(map[string]Record, len(all))
 	for _, r := range all {
 		fresh[g.nameOf(r.Key)] = r
+	}
+	if g.lacks(fresh) {
+		// A list need not be of one time: the engine may have lost its data during it. The marker is
+		// then touched.
+		if err := g.readMarker(ctx); err != nil {
+			return err
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,6 +224,21 @@ func (g *Group) Sync(ctx context.Context) error {
 		g.version++
 	}
 	return nil
+}
+
+// lacks reports whether a list lacks a known record although it has the known marker.
+func (g *Group) lacks(list map[string]Record) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if marker, ok := g.records[Marker]; !ok || list[Marker].Revision != marker.Revision {
+		return false
+	}
+	for name := range g.records {
+		if _, ok := list[name]; !ok {
+			return true
+		}
+	}
+	return false
 }
 
 // Version returns a number that grows with each change of the records.
@@ -203,9 +270,13 @@ func (g *Group) Get(name string) (Record, error) {
 func (g *Group) Read(ctx context.Context, name string) (Record, error) {
 	r, err := g.replica.engine.Get(ctx, g.key(name))
 	if err == nil {
-		g.put(name, r)
+		err = g.readKeys(ctx, r)
 	}
-	return r, err
+	if err != nil {
+		return Record{}, err
+	}
+	g.put(name, r)
+	return r, nil
 }
 
 // Put stores a record at the engine: a new one if revision is 0, otherwise in place of the

@@ -95,6 +95,171 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// delayed is an engine whose events arrive late: wait is called before each of them.
+type delayed struct {
+	cluster.Engine
+
+	wait func(ctx context.Context, e cluster.Event)
+}
+
+func (d *delayed) Subscribe(ctx context.Context, topics ...string) (cluster.Subscription, error) {
+	sub, err := d.Engine.Subscribe(ctx, topics...)
+	return &delayedSubscription{sub, d.wait}, err
+}
+
+type delayedSubscription struct {
+	cluster.Subscription
+
+	wait func(ctx context.Context, e cluster.Event)
+}
+
+func (s *delayedSubscription) Next(ctx context.Context) (cluster.Event, error) {
+	e, err := s.Subscription.Next(ctx)
+	if err == nil {
+		s.wait(ctx, e)
+	}
+	return e, err
+}
+
+// hold waits until held is closed.
+func hold(ctx context.Context, held <-chan struct{}) {
+	select {
+	case <-held:
+	case <-ctx.Done():
+	}
+}
+
+// followThings follows a group of an engine, at a replica that reports rarely.
+func followThings(t *testing.T, e cluster.Engine) (*cluster.Replica, *cluster.Group) {
+	t.Helper()
+	r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Leave(context.Background()) })
+	g, err := r.SealedGroup(t.Context(), "things", func(value []byte) string {
+		return string(value[:min(len(value), len(cluster.KeyID(nil)))])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, g
+}
+
+// TestLossIsNoDeletion guards logins in an engine that loses its data right after one was stored:
+// whoever finds a record missing finds the marker missing as well, so the login has not ended.
+func TestLossIsNoDeletion(t *testing.T) {
+	memory := cluster.NewMemory()
+	lose := func() {
+		all, err := memory.List(context.Background(), "things")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range all {
+			if err := memory.Delete(context.Background(), r.Key, r.Revision); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	events := make(chan struct{})
+	_, g := followThings(t, &delayed{memory, func(ctx context.Context, e cluster.Event) {
+		if e.Topic == "things" {
+			hold(ctx, events)
+		}
+	}})
+	begin := func() {
+		t.Helper()
+		if _, err := g.Mark(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"b", "a"} {
+			if _, err := g.Put(t.Context(), name, nil, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(how string) {
+		t.Helper()
+		eventually(t, "the record to be missed", func() bool {
+			_, err := g.Get("a")
+			return err != nil
+		})
+		if _, err := g.Get(cluster.Marker); err == nil {
+			t.Errorf("%s: the record is missing, and the marker is not", how)
+		}
+	}
+	begin()
+	events <- struct{}{} // of the marker
+	events <- struct{}{} // of b, once that of the marker has been handled
+	lose()
+	events <- struct{}{} // of a: those of the loss do not arrive
+	check("an event")
+
+	begin()
+	during := &lossyList{Engine: memory, lose: lose}
+	_, g = followThings(t, during)
+	during.armed.Store(true)
+	if err := g.Sync(t.Context()); err != nil {
+		t.Error(err)
+	}
+	check("a list")
+}
+
+// lossyList is an engine that loses its data while a list is read, after the marker.
+type lossyList struct {
+	cluster.Engine
+
+	lose  func()
+	armed atomic.Bool
+}
+
+func (l *lossyList) List(ctx context.Context, group string) ([]cluster.Record, error) {
+	if !l.armed.Load() {
+		return l.Engine.List(ctx, group)
+	}
+	marker, err := l.Get(ctx, group+"/"+cluster.Marker)
+	l.lose()
+	return []cluster.Record{marker}, err
+}
+
+// TestRecordsAfterTheirKeys guards logins that another replica seals again as soon as the key has
+// changed: they do not arrive before the key.
+func TestRecordsAfterTheirKeys(t *testing.T) {
+	memory := cluster.NewMemory()
+	r, g := followThings(t, &delayed{memory, func(ctx context.Context, e cluster.Event) {
+		if e.Topic == "key" {
+			hold(ctx, nil)
+		}
+	}})
+	for i, receive := range []func(name string) error{
+		func(string) error { return nil },
+		func(string) error { return g.Sync(t.Context()) },
+		func(name string) error {
+			_, err := g.Read(t.Context(), name)
+			return err
+		},
+	} {
+		rotation, err := cluster.RotateKey(t.Context(), memory, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := string(rune('a' + i))
+		if _, err := memory.Create(t.Context(), "things/"+name, []byte(rotation.Key+"sealed"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := receive(name); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "the record", func() bool {
+			_, err := g.Get(name)
+			return err == nil
+		})
+		if got := cluster.KeyID(r.Keys()[0]); got != rotation.Key {
+			t.Errorf("record %s has arrived before its key: %s seals, want %s", name, got, rotation.Key)
+		}
+	}
+}
+
 // TestLock guards that one replica at a time has a lock.
 func TestLock(t *testing.T) {
 	t.Parallel()

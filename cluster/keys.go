@@ -244,7 +244,7 @@ func (r *Replica) syncKeys(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	restored := missing && len(r.keys) > 0
-	r.keys = all
+	r.keys = mergeKeys(all, r.keys, now) // another call may have read later ones meanwhile
 	r.mu.Unlock()
 	if restored {
 		r.opts.Logger.Warn("the cluster engine had lost the keys, restored them")

@@ -54,11 +54,11 @@ type opened struct {
 // [Vault.Follow] seals the logins again after a rotation of the key, and stores them again after
 // the engine has lost its data.
 func OpenSharedStore(ctx context.Context, r *cluster.Replica) (*Store, error) {
-	group, err := r.Group(ctx, sharedLogins)
+	group, err := r.SealedGroup(ctx, sharedLogins, sealedWith)
 	if err != nil {
 		return nil, fmt.Errorf("logins of the cluster: %w", err)
 	}
-	tickets, err := r.Group(ctx, sharedTickets)
+	tickets, err := r.SealedGroup(ctx, sharedTickets, sealedWith)
 	if err != nil {
 		return nil, fmt.Errorf("logins of the cluster: %w", err)
 	}
@@ -98,12 +98,22 @@ func sealShared(keys [][]byte, kind, name string, plain []byte) (sealed []byte, 
 
 var keyIDLength = hex.EncodedLen(6)
 
-// openShared opens what sealShared has sealed, with any key of the cluster.
-func openShared(keys [][]byte, kind, name string, sealed []byte) (plain []byte, key string, err error) {
+// sealedWith returns the ID of the key of what sealShared has sealed, or "" for something else,
+// such as a marker.
+func sealedWith(sealed []byte) (key string) {
 	if len(sealed) < keyIDLength {
-		return nil, "", errors.New("the record is too short")
+		return ""
 	}
 	key = string(sealed[:keyIDLength])
+	if _, err := hex.DecodeString(key); err != nil {
+		return ""
+	}
+	return key
+}
+
+// openShared opens what sealShared has sealed, with any key of the cluster.
+func openShared(keys [][]byte, kind, name string, sealed []byte) (plain []byte, key string, err error) {
+	key = sealedWith(sealed)
 	for _, k := range keys {
 		if cluster.KeyID(k) != key {
 			continue
@@ -150,8 +160,8 @@ func (s *sharedStore) loadLocked(records map[string]cluster.Record) contents {
 				key:      key,
 			}
 			if err != nil || json.Unmarshal(plain, &known.entry) != nil {
-				// Another replica may be sealing it again. Without a replica that has it in memory, the
-				// login is lost, and the next one replaces it.
+				// Its key has ended, see Group. If no replica has the login in memory and seals it again, it
+				// is lost, and the next one replaces it.
 				continue
 			}
 			if lost && s.opened[name].entry.newer(known.entry) {

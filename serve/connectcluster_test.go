@@ -217,7 +217,11 @@ func testVaultCluster(t *testing.T, engine cluster.Engine, lose func()) {
 	lose()
 	lost := len(records)
 	records = nil
-	for end := time.Now().Add(10 * time.Second); len(records) != lost; time.Sleep(20 * time.Millisecond) {
+	restored := func() bool {
+		_, err := w.engine.Get(t.Context(), "key/state")
+		return err == nil && len(records) == lost
+	}
+	for end := time.Now().Add(10 * time.Second); !restored(); time.Sleep(20 * time.Millisecond) {
 		if text, failed := callText(t, bob, "whoami"); failed {
 			t.Fatalf("whoami of bob after the loss = %q", text)
 		}
