@@ -65,6 +65,7 @@ func process(t *testing.T, store *identity.Store, server string) (*exec.Cmd, *by
 func TestSharedLogin(t *testing.T) {
 	s := startServer(t)
 	s.SetLife(300 * time.Millisecond)
+	s.SetLeeway(time.Hour)
 	store := newStore(t)
 	mustLogin(t, newClient(store), s)
 	began := time.Now()
@@ -118,6 +119,7 @@ func TestKilled(t *testing.T) {
 	for delay := range 8 {
 		s := startServer(t)
 		s.SetLife(50 * time.Millisecond)
+		s.SetLeeway(time.Hour)
 		store := newStore(t)
 		mustLogin(t, newClient(store), s)
 		cmd, _ := process(t, store, s.URL)
@@ -176,23 +178,24 @@ func TestLostAnswer(t *testing.T) {
 // long as it is valid.
 func TestIssuerDown(t *testing.T) {
 	s := startServer(t)
-	s.SetLife(time.Second)
+	s.SetLeeway(time.Hour)
 	store := newStore(t)
 	c := newClient(store)
 	mustLogin(t, c, s)
 	s.Break(authtest.Down)
+	clock := time.Now()
+	identity.SetClock(c, func() time.Time { return clock })
 	k := c.Credentials(s.URL, nil)
-	time.Sleep(850 * time.Millisecond) // due, but valid
+	clock = clock.Add(59 * time.Minute) // due, but valid
 	if status, err := request(t, k, s); status != http.StatusOK || err != nil {
 		t.Errorf("request = %d, %v, want 200 with the current token", status, err)
 	}
-	time.Sleep(200 * time.Millisecond)
+	clock = clock.Add(2 * time.Minute)
 	var answered *identity.ServerError
 	if _, err := request(t, k, s); !errors.As(err, &answered) || answered.Status != http.StatusServiceUnavailable {
 		t.Errorf("request = %v, want the 503 of the issuer", err)
 	}
 	s.Break("")
-	s.SetLife(time.Hour)
 	if status, err := request(t, k, s); status != http.StatusOK || err != nil {
 		t.Errorf("request = %d, %v, want 200 after the issuer has recovered", status, err)
 	}

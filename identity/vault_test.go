@@ -241,6 +241,7 @@ func TestVaultNeverAnothers(t *testing.T) {
 	p := authtest.StartProvider()
 	t.Cleanup(p.Close)
 	p.SetLife(100 * time.Millisecond)
+	p.SetLeeway(time.Hour)
 	var base string
 	server := httptest.NewUnstartedServer(nil)
 	base = "http://" + server.Listener.Addr().String()

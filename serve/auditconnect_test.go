@@ -129,6 +129,7 @@ func TestAuditOfConnections(t *testing.T) {
 	// The issuer no longer accepts the login.
 	const life = 200 * time.Millisecond
 	w.upstream.SetLife(life)
+	w.upstream.SetLeeway(time.Hour)
 	connect("connect_notes")
 	lines("asked", "begun", "finished")
 	w.upstream.Revoke("up-alice")

@@ -449,6 +449,7 @@ func TestConnectionsStayApart(t *testing.T) {
 	t.Parallel()
 	w := startVault(t, nil)
 	w.upstream.SetLife(300 * time.Millisecond)
+	w.upstream.SetLeeway(time.Hour)
 	users := []string{"alice", "bob"}
 	var all sync.WaitGroup
 	for _, user := range users {

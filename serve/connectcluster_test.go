@@ -142,6 +142,7 @@ func testVaultCluster(t *testing.T, engine cluster.Engine, lose func()) {
 	w := startVaultCluster(t, engine, 3)
 	const life = 600 * time.Millisecond
 	w.upstream.SetLife(life)
+	w.upstream.SetLeeway(time.Hour)
 	for user, v := range map[string]mcp.Version{"alice": mcp.Version20251125, "bob": mcp.Version20260728} {
 		asked := make(map[string]bool)
 		c := w.caller(user, v, func(address string) string {

@@ -37,6 +37,8 @@ type Provider struct {
 	keyID int
 	fault Fault
 	life  time.Duration
+	// leeway is how long a token is accepted after its life.
+	leeway time.Duration
 	// codes, access and refresh are what has been issued, also what is spent.
 	codes, access, refresh map[string]*issued
 	devices                map[string]bool // by device code: approved
@@ -59,6 +61,7 @@ type issued struct {
 	user, client, redirect, challenge, resource, scope, nonce string
 
 	expires time.Time
+	leeway  time.Duration
 	family  *family
 	used    bool
 }
@@ -68,7 +71,7 @@ type family struct{ revoked bool }
 
 // valid reports whether a token is for a resource. The caller holds the lock of the provider.
 func (t *issued) valid(resource string) bool {
-	return t != nil && !t.family.revoked && t.resource == resource && time.Now().Before(t.expires)
+	return t != nil && !t.family.revoked && t.resource == resource && time.Now().Before(t.expires.Add(t.leeway))
 }
 
 // StartProvider starts a provider.
@@ -149,6 +152,11 @@ func (p *Provider) Break(f Fault) { p.set(func() { p.fault = f }) }
 
 // SetLife sets the life of access tokens that are issued from now on.
 func (p *Provider) SetLife(d time.Duration) { p.set(func() { p.life = d }) }
+
+// SetLeeway sets how long access tokens that are issued from now on are accepted after their life, as servers do
+// for clocks that differ. With a short life, clients refresh often; without leeway, a token could also
+// expire on the way of a request to the server, for as long as the machine is busy.
+func (p *Provider) SetLeeway(d time.Duration) { p.set(func() { p.leeway = d }) }
 
 // Approve approves all device logins that wait.
 func (p *Provider) Approve() {
@@ -553,7 +561,7 @@ func (p *Provider) issueLocked(g *issued, life time.Duration) string {
 	now := time.Now()
 	token := p.sign("at+jwt", map[string]any{
 		"iss": p.Issuer, "sub": g.user, "aud": g.resource, "client_id": g.client, "scope": g.scope,
-		"iat": now.Unix(), "exp": now.Add(life + time.Second).Unix(), "jti": rand.Text(),
+		"iat": now.Unix(), "exp": now.Add(life + p.leeway + time.Second).Unix(), "jti": rand.Text(),
 	})
 	if p.opaque {
 		token = rand.Text()
@@ -563,6 +571,7 @@ func (p *Provider) issueLocked(g *issued, life time.Duration) string {
 	}
 	issued := *g
 	issued.expires = now.Add(life)
+	issued.leeway = p.leeway
 	p.access[token] = &issued
 	return token
 }
