@@ -391,7 +391,7 @@ func launch(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "GORACE", "SLIPWAY_STATE_DIR", "MCP_SERVER_ADDR",
 		"MCP_SERVER_ADR", "MCP_SERVER_QUIET", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_LEGACY_SSE", "MCP_SERVER_TOKEN",
 		"MCP_SERVER_TOKEN_FILE",
-		"MCP_SERVER_STATE_KEY", "MCP_SERVER_START_WAIT"} {
+		"MCP_SERVER_STATE_KEY", "MCP_SERVER_START_WAIT", "MCP_SERVER_SETTLE"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stdout = &s.log

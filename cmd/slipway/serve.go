@@ -314,7 +314,7 @@ func (f *serveFlags) open(
 	o.Definitions.Startup.Wait = f.start.least()
 	one := func(ctx context.Context) (mcp.Source, error) {
 		if f.fallback.source != "" {
-			src, err := f.fallback.open(ctx, args, o, lock, log)
+			src, err := f.fallback.open(ctx, args, f.servers.settle, o, lock, log)
 			if err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
@@ -19,9 +20,9 @@ type fallbackFlags struct {
 	write  bool
 }
 
-// open opens the only site in args, and its fallback.
-func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, lock *guarding,
-	log *slog.Logger) (mcp.Source, error) {
+// open opens the only site in args, and its fallback, for whose start requests wait until settle.
+func (f *fallbackFlags) open(ctx context.Context, args []string, settle time.Duration, opts *open.Options,
+	lock *guarding, log *slog.Logger) (mcp.Source, error) {
 	second := f.source
 	if second == "-" {
 		if len(args) < 2 {
@@ -55,7 +56,7 @@ func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Opti
 		}
 		o.Dir = args[0]
 	}
-	late, err := openLate(ctx, second, opts, log, func(src mcp.Source) mcp.Source {
+	late, err := openLate(ctx, second, settle, opts, log, func(src mcp.Source) mcp.Source {
 		return lock.over([]string{second}, []mcp.Source{src})[0]
 	})
 	if err != nil {
@@ -63,6 +64,7 @@ func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Opti
 		return nil, err
 	}
 	both.second = late
+	o.Await = late.await
 	both.Fallback = freeze.NewFallback(site, late, o)
 	return lock.over(args, []mcp.Source{both})[0], nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,27 +31,36 @@ type lateSource struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 	opened mcp.Source // valid when done is closed
+	// tried is closed after the first attempt, or when requests stop waiting for it.
+	tried chan struct{}
+	// awaited means that a warning said that it is not available yet.
+	awaited atomic.Bool
 }
 
 // openLate starts opening arg. An input that no later attempt can open is an error.
-// wrap adapts the opened source.
-func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Logger,
+// wrap adapts the opened source. settle limits how long requests wait for the first attempt.
+func openLate(ctx context.Context, arg string, settle time.Duration, opts *open.Options, log *slog.Logger,
 	wrap func(mcp.Source) mcp.Source) (*lateSource, error) {
 	ctx, stop := context.WithCancel(ctx)
 	l := &lateSource{
-		Swap: compose.NewSwap(absent{}),
-		stop: stop,
-		done: make(chan struct{}),
+		Swap:  compose.NewSwap(absent{}),
+		stop:  stop,
+		done:  make(chan struct{}),
+		tried: make(chan struct{}),
 	}
+	endWait := sync.OnceFunc(func() { close(l.tried) })
+	time.AfterFunc(settle, endWait)
 	first := make(chan error, 1)
 	go func() {
 		defer close(l.done)
-		l.open(ctx, arg, opts, log, wrap, first)
+		defer endWait()
+		l.open(ctx, arg, opts, log, wrap, first, endWait)
 	}()
 	grace := time.NewTimer(lateGrace)
 	defer grace.Stop()
 	select {
 	case <-grace.C:
+		l.awaited.Store(true)
 		log.Warn("fallback not available yet, serving the site alone", "source", open.Argument(arg).Name())
 	case err := <-first:
 		var opening *open.Error
@@ -70,9 +80,9 @@ func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Log
 }
 
 // open opens arg, retrying until it succeeds or ctx is done. The outcome of the first
-// attempt is sent to first.
+// attempt is sent to first, and ends the wait of requests.
 func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, log *slog.Logger,
-	wrap func(mcp.Source) mcp.Source, first chan<- error) {
+	wrap func(mcp.Source) mcp.Source, first chan<- error, endWait func()) {
 	var muted atomic.Bool
 	opts = withMutedLog(opts, &muted)
 	pause := lateRetry
@@ -82,12 +92,13 @@ func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, l
 		if err == nil {
 			l.opened = src
 			l.Set(ctx, wrap(src))
-			if attempt > 1 {
+			if attempt > 1 || l.awaited.Load() {
 				log.Info("fallback available", "source", open.Argument(arg).Name(), "attempts", attempt)
 			}
 		}
 		if attempt == 1 {
 			first <- err
+			endWait()
 		}
 		if err == nil {
 			return
@@ -100,6 +111,15 @@ func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, l
 		case <-timer.C:
 		}
 		pause = min(2*pause, maxLateRetry)
+	}
+}
+
+// await waits for the first attempt to open the source, so that a request right after the start gets
+// the answer of a source that is about to be available.
+func (l *lateSource) await(ctx context.Context) {
+	select {
+	case <-l.tried:
+	case <-ctx.Done():
 	}
 }
 

@@ -25,6 +25,9 @@ type FallbackOptions struct {
 	// in Tools. Answers that appear to contain a secret or personal data are not stored.
 	// Default: nothing is stored.
 	Dir string
+	// Await is called before the source is asked for an answer that the site does not have. It may
+	// wait until a source that is starting has started, or until ctx ends. Nil does not wait.
+	Await func(ctx context.Context)
 	// Tools are the names of additional tools whose answers are stored.
 	Tools []string
 	// Environ is as in [Options].
@@ -83,6 +86,9 @@ func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *F
 	}
 	if opts != nil {
 		f.opts = *opts
+	}
+	if f.opts.Await == nil {
+		f.opts.Await = func(context.Context) {}
 	}
 	if f.opts.Logger == nil {
 		f.opts.Logger = slog.New(slog.DiscardHandler)
@@ -297,6 +303,7 @@ func (f *Fallback) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Ca
 			return result, err
 		}
 	}
+	f.opts.Await(ctx)
 	src, err := f.src.Catalog(ctx)
 	if own && (err != nil || src.Tool(p.Name) == nil) {
 		return f.site.CallTool(ctx, p)
@@ -354,6 +361,7 @@ func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) 
 	if !notFound(err) {
 		return result, err
 	}
+	f.opts.Await(ctx)
 	found, otherErr := f.src.ReadResource(ctx, p)
 	if otherErr != nil {
 		if notFound(otherErr) {
@@ -378,6 +386,7 @@ func (f *Fallback) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.
 	if !notFound(err) {
 		return result, err
 	}
+	f.opts.Await(ctx)
 	src, otherErr := f.src.Catalog(ctx)
 	if otherErr != nil || src.Prompt(p.Name) == nil {
 		return nil, err
