@@ -220,11 +220,17 @@ func (f *fleet) snapshot() fsutil.Snap {
 
 // read reads the definitions, and watches the files that they import.
 func (f *fleet) read() (*Definitions, error) {
-	f.seen = f.snapshot()
-	d, err := read(f.file, f.opts)
-	if err == nil && !slices.Equal(d.Imports, f.imports) {
-		f.imports = d.Imports
+	var d *Definitions
+	var err error
+	for range 2 {
 		f.seen = f.snapshot()
+		d, err = read(f.file, f.opts)
+		if err != nil || slices.Equal(d.Imports, f.imports) {
+			break
+		}
+		// The snapshot does not cover these imports, which may have changed since they were read. If the
+		// second attempt finds others again, the next snapshot differs, so the file is read again then.
+		f.imports = d.Imports
 	}
 	return d, err
 }

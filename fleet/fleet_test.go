@@ -55,6 +55,13 @@ func TestReloadDropsNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it looks for processes as Unix does")
 	}
+	// What the first process, request and signal of a test binary begin stays until its end.
+	first := openPark(t, &fleet.Options{}, entry("first", "0"))
+	web := httptest.NewServer(mcpserver.New(first.src, nil).HTTPHandler(nil))
+	callAllTheTime(t, web.URL, "first_tool").stop()
+	web.Close()
+	first.close()
+	http.DefaultClient.CloseIdleConnections()
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	func() {
 		p := openPark(t, &fleet.Options{}, entry("stays", "0"), entry("changes", "0"), entry("comes", "0"))
@@ -62,7 +69,7 @@ func TestReloadDropsNothing(t *testing.T) {
 		web := httptest.NewServer(server.HTTPHandler(nil))
 		var lists atomic.Int64
 		stopWatching := p.src.(mcp.Watcher).Watch(func(mcp.Change) { lists.Add(1) })
-		callers := callAllTheTime(t, web.URL)
+		callers := callAllTheTime(t, web.URL, "stays_tool", "changes_tool")
 		const times = 12
 		for n := 1; n <= times; n++ {
 			entries := []string{entry("stays", "0"), entry("changes", strconv.Itoa(n))}
@@ -129,11 +136,11 @@ type callers struct {
 	made int
 }
 
-func callAllTheTime(t *testing.T, url string) *callers {
+func callAllTheTime(t *testing.T, url string, tools ...string) *callers {
 	t.Helper()
 	c := &callers{t: t, end: make(chan struct{}), pids: make(map[string]map[int]bool)}
 	for i := range 4 {
-		tool := []string{"stays_tool", "changes_tool"}[i%2]
+		tool := tools[i%len(tools)]
 		header, _, err := send(url, "",
 			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
 				`"clientInfo":{"name":"t","version":"1"}}}`)
@@ -274,6 +281,35 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestImportChangesWhileRead changes an imported file right after it was read for the first time, before
+// the fleet knows that it has to be watched.
+func TestImportChangesWhileRead(t *testing.T) {
+	imported := filepath.Join(t.TempDir(), "imported.yaml")
+	write := func(version string) {
+		if err := os.WriteFile(imported, []byte("servers:\n"+entry("a", version)), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	write("old")
+	var change sync.Once
+	p := openPark(t, &fleet.Options{Import: func(string) *fleet.Definitions {
+		doc, _, err := stax.ReadFile(imported)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		change.Do(func() { write("new") })
+		return &fleet.Definitions{
+			Merged:  stax.Merge(doc),
+			Imports: []string{imported},
+		}
+	}})
+	until(t, "the change is noticed", func() bool {
+		_, version, err := p.call("a_tool", "{}")
+		return err == nil && version == "new"
+	})
 }
 
 // TestReloadWaitsForTheNew: a server is replaced only once the new one has started.
