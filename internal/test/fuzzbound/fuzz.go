@@ -32,7 +32,7 @@ func Fuzz(f *testing.F, fn any) {
 	bounded := reflect.MakeFunc(typ, func(args []reflect.Value) []reflect.Value {
 		t := args[0].Interface().(*testing.T)
 		t.Helper()
-		within(t, size(args), measure(func() { call.Call(args) }))
+		within(t, size(args), func() { call.Call(args) })
 		for i, arg := range args {
 			if text, ok := textOf(arg); ok && text != "" && len(text) <= maxFragment && !known[text] && !t.Failed() {
 				grow(t, call, args, i, text)

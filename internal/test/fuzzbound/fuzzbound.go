@@ -75,12 +75,22 @@ func allocated() uint64 {
 // CPU time or memory than the input justifies.
 func Check(t testing.TB, size int, do func()) {
 	t.Helper()
-	within(t, size, measure(do))
+	within(t, size, do)
 }
 
-func within(t testing.TB, size int, c cost) {
+// within calls do, up to three times if it takes too long, and uses the minimum time as [least]
+// does: on a busy machine, the same instructions take more CPU time.
+func within(t testing.TB, size int, do func()) {
 	t.Helper()
-	if most := baseTime + time.Duration(size)*byteTime; c.time > most {
+	most := baseTime + time.Duration(size)*byteTime
+	c := measure(do)
+	for range 2 {
+		if c.time > most {
+			again := measure(do)
+			c = cost{min(c.time, again.time), max(c.bytes, again.bytes)}
+		}
+	}
+	if c.time > most {
 		t.Errorf("%d bytes took %v of CPU time, want at most %v", size, c.time, most)
 	}
 	if most := baseBytes + uint64(size)*byteBytes; c.bytes > most {
