@@ -147,7 +147,7 @@ func followThings(t *testing.T, e cluster.Engine) (*cluster.Replica, *cluster.Gr
 }
 
 // TestLossIsNoDeletion guards logins in an engine that loses its data right after one was stored:
-// whoever finds a record missing finds the marker missing as well, so the login has not ended.
+// a record that is missing is not missed before the marker, so that the login has not ended.
 func TestLossIsNoDeletion(t *testing.T) {
 	memory := cluster.NewMemory()
 	lose := func() {
