@@ -17,6 +17,24 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+func TestInterval(t *testing.T) {
+	upTo := func(n int) (all []float64) {
+		for i := range n {
+			all = append(all, float64((i*7)%n+1)) // in any order
+		}
+		return all
+	}
+	// From a table of the binomial distribution, as in the standard tables of the sign test.
+	for n, want := range map[int][2]float64{
+		0: {}, 5: {}, 6: {1, 6}, 8: {1, 8}, 9: {2, 8}, 11: {2, 10}, 12: {3, 10}, 15: {4, 12}, 20: {6, 15}, 25: {8, 18},
+	} {
+		low, high, ok := figures.Interval(upTo(n))
+		if got := [2]float64{low, high}; got != want || ok != (n >= 6) {
+			t.Errorf("Interval of 1 to %d = %v, %v, want %v", n, got, ok, want)
+		}
+	}
+}
+
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{
 		0:       "0.00",

@@ -12,30 +12,8 @@ import (
 	"time"
 )
 
-// tick is the unit of /proc/PID/stat, the same on every Linux.
-const tick = 10 * time.Millisecond
-
-// CPUTime returns the user and system time of a process.
-func CPUTime(pid int) (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := afterName(data)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("stat of %d has %d fields", pid, len(fields))
-	}
-	user, err := strconv.ParseInt(string(fields[11]), 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	system, err := strconv.ParseInt(string(fields[12]), 10, 64)
-	return time.Duration(user+system) * tick, err
-}
-
-// afterName returns the fields of a stat file from the third on: the state, the parent,
-// and, as the 12th and 13th of these, utime and stime. The second field is the program's
-// name in parentheses, which may contain any character.
+// afterName returns the fields of a stat file from the third on: the state, the parent and others.
+// The second field is the program's name in parentheses, which may contain any character.
 func afterName(stat []byte) [][]byte {
 	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }
@@ -80,6 +58,31 @@ func Machine() (model, average string) {
 		average, _, _ = strings.Cut(string(data), " ")
 	}
 	return model, average
+}
+
+// BusyTime returns the CPU time of all programs and of the system since its start, on all processors.
+func BusyTime() (time.Duration, error) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 {
+		return 0, fmt.Errorf("/proc/stat has %d fields", len(fields))
+	}
+	busy := int64(0)
+	for i, field := range fields[1:9] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		if i != 3 && i != 4 { // idle, and waiting for a disk
+			busy += ticks
+		}
+	}
+	const tick = 10 * time.Millisecond // the same on every Linux
+	return time.Duration(busy) * tick, nil
 }
 
 // Descriptors returns how many files, sockets and pipes a process has open.

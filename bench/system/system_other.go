@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 var errLinux = errors.New("this measurement requires Linux")
@@ -36,3 +37,6 @@ const (
 
 // Signal requires Linux.
 func Signal(int, syscall.Signal) error { return errLinux }
+
+// CPUTime requires Linux.
+func CPUTime(int) (time.Duration, error) { return 0, errLinux }

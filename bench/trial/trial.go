@@ -99,6 +99,8 @@ type Trial struct {
 	// Complete, if not nil, adds figures that depend on other rows to the records of one
 	// round and workload.
 	Complete func(w fix.Workload, group []Record)
+	// Turns is how often a row measures in a round; 0 means once.
+	Turns int
 
 	Records []Record
 	Setting Setting
@@ -207,7 +209,7 @@ func (t *Trial) measureGroup(ctx context.Context, order []Row, w fix.Workload, r
 const grace = 30 * time.Second
 
 func (t *Trial) measure(ctx context.Context, r Row, w fix.Workload) Record {
-	ctx, cancel := context.WithTimeout(ctx, t.Warmup+4*t.Measure+2*grace)
+	ctx, cancel := context.WithTimeout(ctx, t.Warmup+4*time.Duration(max(t.Turns, 1))*t.Measure+2*grace)
 	defer cancel()
 	rec := Record{
 		Key:      r.Key(),

@@ -64,8 +64,10 @@ func find(t *testing.T, name string) fix.Workload {
 
 func TestReport(t *testing.T) {
 	w, modern := find(t, "http-echo-2025"), find(t, "http-echo-2026")
-	run := &trial.Trial{Options: &trial.Options{}, Workloads: []fix.Workload{w, modern}, Rows: []trial.Row{
-		&peer{name: httpFloor, floor: true}, &peer{name: "fast"}, &peer{name: "old", noModern: true}, &peer{name: "broken"},
+	o := &options{}
+	run := &trial.Trial{Options: &o.Options, Workloads: []fix.Workload{w, modern}, Rows: []trial.Row{
+		&peer{name: httpFloor, floor: true, options: o}, &peer{name: "fast", options: o},
+		&peer{name: "old", noModern: true, options: o}, &peer{name: "broken", options: o},
 	}}
 	run.Setting.Skipped = []string{"ts: node is not installed"}
 	add := func(name string, ratio, cpu, perSecond, rate float64) {
@@ -156,6 +158,34 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
+// TestSlices lets a floor take turns with two of itself: all figures must be present, and a ratio near 1.
+func TestSlices(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("server CPU is read from /proc")
+	}
+	o := &options{slices: 2, Options: trial.Options{
+		Warmup: 10 * time.Millisecond, Measure: 50 * time.Millisecond, Connections: 4,
+	}}
+	p := buildPeer(t, o, httpFloor)
+	o.floors = map[string]*peer{httpFloor: p}
+	f := make(trial.Figures)
+	if err := p.Measure(t.Context(), find(t, "http-echo-2025"), f); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ratio", "null_ratio", "server_cpu_us", "floor_cpu_us"} {
+		if f[name] <= 0 {
+			t.Errorf("%s is missing: %v", name, f)
+		}
+	}
+	if f["ratio"] < 0.2 || f["ratio"] > 5 {
+		t.Errorf("the ratio of a program to itself is %v", f["ratio"])
+	}
+	p.floor = true
+	if p.Does(find(t, "http-echo-2025")) {
+		t.Error("a floor is measured by itself")
+	}
+}
+
 // TestMeasureEnds checks that a peer that never answers is given up and killed.
 func TestMeasureEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -181,7 +211,8 @@ func buildPeer(t *testing.T, o *options, dir string) *peer {
 }
 
 func TestParse(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-measure", "0s"}, {"more"}, {"-conns", "none"}} {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-measure", "0s"}, {"more"}, {"-conns", "none"},
+		{"-slices", "3"}, {"-slices", "-1"}} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("parse(%q) succeeds", args)
 		}

@@ -3,6 +3,9 @@
 //
 //	go -C bench run ./cmd/compare
 //	go -C bench run ./cmd/compare -rounds 3 -peers slipway,mcp-go -workloads http-echo,stdio
+//	go -C bench run ./cmd/compare -slices 6 -rounds 12 -measure 300ms -peers slipway -workloads http-echo-2025+policy
+//
+// The last form, in which a peer and its floor take turns, finds small differences.
 //
 // It writes results.jsonl (one line per measurement) and results.md to the folder given
 // with -o. Peers that are not installed are skipped and listed.
@@ -28,6 +31,9 @@ func main() { trial.Main("compare", run) }
 type options struct {
 	trial.Options
 	spawns    int
+	slices    int              // passes in a round; 0 means that peers run one after another
+	quiet     float64          // cores that others may use in a pass; 0 means any number
+	floors    map[string]*peer // by name
 	peers     string
 	workloads string
 }
@@ -42,6 +48,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		o.Bind(flags, "results.jsonl and results.md", "", "")
 		flags.IntVar(&o.spawns, "spawns", 5,
 			"starts of a process in each round of a start-up workload")
+		flags.IntVar(&o.slices, "slices", 0,
+			"in each round, run a peer next to two of its floor, and alternate between them in this many passes")
+		flags.Float64Var(&o.quiet, "quiet", 0,
+			"repeat passes of -slices in which other programs use more than this many cores")
 		flags.StringVar(&o.peers, "peers", "",
 			"comma-separated names of peers (default all; the floors always run)")
 		flags.StringVar(&o.workloads, "workloads", "",
@@ -52,6 +62,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if o.Rounds < 1 || o.Connections < 1 || o.spawns < 1 || o.Measure <= 0 || o.Warmup < 0 {
 		return nil, errors.New("-rounds, -conns, -spawns and -measure must be positive")
+	}
+	if o.slices < 0 || o.slices > 0 && o.Rounds < 6 {
+		return nil, errors.New("-slices requires at least 6 rounds, for an interval of 95 %")
 	}
 	return o, nil
 }
@@ -83,6 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Workloads: workloads,
 		Progress:  stderr,
 		Complete:  compareToFloor,
+		Turns:     o.slices * turns,
 	}
 	if err := t.Prepare(ctx, peers); err != nil {
 		return err

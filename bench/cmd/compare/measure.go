@@ -19,6 +19,9 @@ func (p *peer) Measure(ctx context.Context, w fix.Workload, f trial.Figures) err
 	if w.Kind == fix.StartHTTP || w.Kind == fix.StartStdio {
 		return p.measureStart(ctx, w, f)
 	}
+	if p.slices > 0 {
+		return p.measureSlices(ctx, w, f)
+	}
 	proc, g, err := p.start(ctx, w)
 	if err != nil {
 		return err

@@ -103,6 +103,8 @@ func allPeers() []*peer {
 // Does reports whether the peer supports the workload.
 func (p *peer) Does(w fix.Workload) bool {
 	switch {
+	case p.slices > 0 && (p.floor || w.Kind != fix.HTTP && w.Kind != fix.WebSocket):
+		return false // a floor runs with each peer
 	case p.only != nil:
 		return p.only(w)
 	case w.With != "":
@@ -142,6 +144,7 @@ func floorOf(w fix.Workload) string {
 // selectPeers returns the chosen peers and always the floors, which ratios are relative to.
 func selectPeers(o *options) ([]trial.Row, error) {
 	var chosen []trial.Row
+	o.floors = make(map[string]*peer)
 	wanted := strings.Split(o.peers, ",")
 	found := 0
 	for _, p := range allPeers() {
@@ -151,6 +154,9 @@ func selectPeers(o *options) ([]trial.Row, error) {
 		}
 		if p.options = o; named || p.floor || o.peers == "" {
 			chosen = append(chosen, p)
+		}
+		if p.floor {
+			o.floors[p.name] = p
 		}
 	}
 	if o.peers != "" && found < len(wanted) {

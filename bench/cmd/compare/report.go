@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/trial"
@@ -74,6 +77,31 @@ func spreadOf(head, figure string) trial.Column {
 	}
 }
 
+// intervalOf returns a column with the median of a figure and the interval of that median.
+func intervalOf(head, figure string) trial.Column {
+	return trial.Column{
+		Head: head + " (95 % interval of the median)",
+		Cell: func(s trial.Sample) string {
+			values := s.Values(figure)
+			low, high, ok := figures.Interval(values)
+			if !ok {
+				return trial.Spread(values)
+			}
+			return fmt.Sprintf("%.3f (%.3f–%.3f)", figures.Median(values), low, high)
+		},
+	}
+}
+
+// slicesColumns are those of peers that took turns with their floor.
+func slicesColumns() []trial.Column {
+	return []trial.Column{
+		intervalOf("ratio", "ratio"),
+		intervalOf("of the floor to itself", "null_ratio"),
+		trial.Median("server CPU us", "server_cpu_us", 1), trial.Median("floor CPU us", "floor_cpu_us", 1),
+		trial.Median("cores of other programs", "other_cores", 1),
+	}
+}
+
 func columnsOf(w fix.Workload) []trial.Column {
 	ratio := spreadOf("ratio (lowest–highest)", "ratio")
 	resident := trial.Median("RSS MB", "rss_kb", 1024)
@@ -96,6 +124,9 @@ func columnsOf(w fix.Workload) []trial.Column {
 // details returns all figures of one workload, one row per peer.
 func details(t *trial.Trial, w fix.Workload) string {
 	columns := columnsOf(w)
+	if slices.ContainsFunc(t.Records, func(r trial.Record) bool { return r.Figures["null_ratio"] > 0 }) {
+		columns = slicesColumns()
+	}
 	var rows [][]string
 	for _, p := range t.Rows {
 		row := t.Of(w.Name, p.Key()).Cells(columns, p.Key().Name)

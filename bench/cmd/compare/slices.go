@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/slipway-mcp/slipway/bench/figures"
+	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/load"
+	"github.com/slipway-mcp/slipway/bench/process"
+	"github.com/slipway-mcp/slipway/bench/system"
+	"github.com/slipway-mcp/slipway/bench/trial"
+)
+
+// The processes of a pass in [peer.measureSlices].
+const (
+	floorTurn = iota
+	nullTurn  // the floor again
+	peerTurn
+	contenders
+)
+
+// turns are those of all processes in one pass.
+const turns = 2 * contenders
+
+// settling is the time at the start of a slice that is not measured, while connections open.
+const settling = 50 * time.Millisecond
+
+// measureSlices runs the peer and its floor at the same time, and the floor once more: the ratio of
+// the two floors shows how exact that of the peer can be. They take turns in short slices, in an
+// order that is the same from both ends, so that neither a slow minute of the machine nor a trend
+// favors one of them. The figures of a round are medians over its passes. Each round starts new
+// processes, which differ too.
+func (p *peer) measureSlices(ctx context.Context, w fix.Workload, f trial.Figures) error {
+	floor := p.floors[floorOf(w)]
+	var all [contenders]*contender
+	for i, peer := range []*peer{floor, floor, p} {
+		proc, g, err := peer.start(ctx, w)
+		if err != nil {
+			return err
+		}
+		defer proc.Stop()
+		all[i] = &contender{proc: proc, g: g}
+		if err := g.Check(); err != nil {
+			return proc.Explain(fmt.Errorf("check: %w", err))
+		}
+		if err := all[i].take(p.Warmup); err != nil {
+			return err
+		}
+	}
+	passes := make(map[string][]float64)
+	for passed := 0; passed < p.slices; {
+		others, err := p.pass(&all, passed)
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case p.quiet > 0 && others > p.quiet:
+			f["repeated"]++
+			continue
+		}
+		passed++
+		base := all[floorTurn].perRequest()
+		for name, value := range map[string]float64{
+			"ratio": all[peerTurn].perRequest() / base, "null_ratio": all[nullTurn].perRequest() / base,
+			"server_cpu_us": all[peerTurn].perRequest(), "floor_cpu_us": base, "other_cores": others,
+		} {
+			passes[name] = append(passes[name], value)
+		}
+	}
+	for name, values := range passes {
+		f[name] = figures.Median(values)
+	}
+	return nil
+}
+
+// pass runs two slices of every process. Each of them is the first and the last of the order as
+// often as the others. It returns how many cores other programs used meanwhile.
+func (p *peer) pass(all *[contenders]*contender, number int) (others float64, err error) {
+	for _, c := range all {
+		c.cpu, c.requests = 0, 0
+	}
+	began := time.Now()
+	before, err := otherTime(all)
+	if err != nil {
+		return 0, err
+	}
+	for n := range turns {
+		turn := min(n, turns-1-n)
+		if err := all[(turn+number)%contenders].take(p.options.Measure); err != nil {
+			return 0, err
+		}
+	}
+	after, err := otherTime(all)
+	return max(0, (after-before).Seconds()/time.Since(began).Seconds()), err
+}
+
+// otherTime returns the CPU time of all programs except the contenders and this one.
+func otherTime(all *[contenders]*contender) (time.Duration, error) {
+	others, err := system.BusyTime()
+	if err != nil {
+		return 0, err
+	}
+	ours := []int{os.Getpid()}
+	for _, c := range all {
+		ours = append(ours, c.proc.PID())
+	}
+	for _, pid := range ours {
+		used, err := system.CPUTime(pid)
+		if err != nil {
+			return 0, err
+		}
+		others -= used
+	}
+	return others, nil
+}
+
+// contender is a running process that takes its turn, with the sums over its slices of a pass.
+type contender struct {
+	proc     *process.Process
+	g        *load.Generator
+	cpu      time.Duration
+	requests int64
+}
+
+// take runs one slice and adds its figures.
+func (c *contender) take(d time.Duration) error {
+	var begin, end time.Duration
+	result, err := c.g.Run(load.Plan{
+		Warmup:  settling,
+		Measure: d,
+		Begin:   func() (err error) { begin, err = system.CPUTime(c.proc.PID()); return err },
+		End:     func() (err error) { end, err = system.CPUTime(c.proc.PID()); return err },
+	})
+	if err != nil {
+		return c.proc.Explain(err)
+	}
+	c.cpu += end - begin
+	c.requests += result.Requests
+	return nil
+}
+
+// perRequest returns the CPU time of a request in microseconds.
+func (c *contender) perRequest() float64 {
+	return trial.Micros(c.cpu) / float64(max(c.requests, 1))
+}
