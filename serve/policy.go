@@ -140,18 +140,19 @@ func (c *caller) principalOf(ctx context.Context) *mcp.Principal {
 	return mcp.PrincipalFrom(ctx)
 }
 
-// situation returns the context of a request, as far as rules read it.
-func (p *Policy) situation(ctx context.Context, c *caller, transport string, set *policy.Set) policy.Situation {
-	now := policy.Situation{
-		Transport: transport,
-		Endpoint:  p.endpoint,
-	}
+// situate sets the context of a request, as far as rules read it.
+func (p *Policy) situate(now *policy.Situation, ctx context.Context, c *caller, transport string, set *policy.Set) {
+	now.Transport, now.Endpoint = transport, p.endpoint
 	if c != nil {
 		now.Origin = c.origin
 	}
-	if !set.ReadsClient() {
-		return now
+	if set.ReadsClient() {
+		p.situateClient(now, ctx, set)
 	}
+}
+
+// situateClient sets what is found out about the client only if a rule reads it.
+func (p *Policy) situateClient(now *policy.Situation, ctx context.Context, set *policy.Set) {
 	if set.Reads("endpoint") {
 		if name, ok := ctx.Value(endpointKey{}).(string); ok {
 			now.Endpoint = name
@@ -165,7 +166,6 @@ func (p *Policy) situation(ctx context.Context, c *caller, transport string, set
 	if set.Reads("application") {
 		now.Application = applicationOf(mcp.RequestFrom(ctx))
 	}
-	return now
 }
 
 // applicationOf returns the name that the client software gives itself, or "".
@@ -196,7 +196,8 @@ func (p *Policy) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 	}
 	e := p.current()
 	c := callerOf(ctx)
-	now := p.situation(ctx, c, transportOf(ctx), e.Set())
+	var now policy.Situation
+	p.situate(&now, ctx, c, transportOf(ctx), e.Set())
 	caller := c.principalOf(ctx)
 	if method != "initialize" && method != "server/discover" {
 		return e.Visible(caller, whole, method, &now)
@@ -227,16 +228,15 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 		"tools/list", "resources/list", "resources/templates/list", "prompts/list":
 		return nil // lists are restricted by view; the outcome of a task is asked for again
 	}
-	e := p.current()
-	c := callerOf(ctx)
 	q := query{
 		policy: p,
-		engine: e,
+		engine: p.current(),
 		ctx:    ctx,
 		op:     op,
-		caller: c.principalOf(ctx),
-		now:    p.situation(ctx, c, op.Transport, e.Set()),
 	}
+	c := callerOf(ctx)
+	q.caller = c.principalOf(ctx)
+	p.situate(&q.now, ctx, c, op.Transport, q.engine.Set())
 	return q.enter()
 }
 

@@ -107,11 +107,11 @@ func TestRulesAreSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := count()
-	if got := int64(after.HeapObjects - before.HeapObjects); got > 1000 {
-		t.Errorf("10,000 rules are %d objects, want at most 1000", got)
+	if got := int64(after.HeapObjects - before.HeapObjects); got > 300 {
+		t.Errorf("10,000 rules are %d objects, want at most 300", got)
 	}
-	if got := int64(after.HeapAlloc - before.HeapAlloc); got > 300_000 {
-		t.Errorf("10,000 rules take %d bytes, want at most 300,000", got)
+	if got := int64(after.HeapAlloc - before.HeapAlloc); got > 240_000 {
+		t.Errorf("10,000 rules take %d bytes, want at most 240,000", got)
 	}
 	runtime.KeepAlive(set)
 	runtime.KeepAlive(text)

@@ -290,7 +290,7 @@ type settlement struct {
 // surroundings are the attributes of a situation that often stay the same. Those that no rule
 // reads are zero.
 type surroundings struct {
-	hour, weekday                            int
+	hours                                    int64 // since 1970: the hour and the weekday follow from it
 	transport, origin, endpoint, application string
 	address                                  netip.Addr
 }
@@ -305,12 +305,7 @@ type ruleList []*Rule
 func (l ruleList) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
 		for _, r := range l {
-			c := r.program
-			p := c.policy
-			if c.conditions != nil {
-				p = c.conditions
-			}
-			if !yield(cedar.PolicyID(r.ID), p) {
+			if !yield(cedar.PolicyID(r.ID), r.conditions()) {
 				return
 			}
 		}
@@ -411,15 +406,16 @@ func (c *candidates) settle(s *Set, now *Situation) *candidates {
 	if len(c.settling.uses) == 0 {
 		return c
 	}
-	if now.Time.IsZero() { // one time for both what is remembered and by what
-		timed := *now
-		timed.Time = time.Now()
-		now = &timed
-	}
-	at := c.settling.surroundings(now)
-	if last := c.settled.Load(); last != nil && last.at == at {
+	if last := c.settled.Load(); last != nil && c.settling.meets(&last.at, now) {
 		return last.rest
 	}
+	timed := *now
+	timed.Time = now.at() // the same for what is remembered and by what
+	return c.settleAt(s, &timed)
+}
+
+// settleAt evaluates the rules that settle for a situation, and remembers their outcome.
+func (c *candidates) settleAt(s *Set, now *Situation) *candidates {
 	context, err := c.settling.context(now)
 	if err != nil {
 		return c // the rules are evaluated with the others, and fail
@@ -439,31 +435,64 @@ func (c *candidates) settle(s *Set, now *Situation) *candidates {
 	if !rest.open() && rest.fixed.needsScopes() {
 		return c // what a token with the scopes may do can depend on more
 	}
-	c.settled.Store(&settlement{at, rest})
+	c.settled.Store(&settlement{c.settling.surroundings(now), rest})
 	return rest
 }
 
-// surroundings returns the attributes of a situation that are read.
-func (r *reading) surroundings(now *Situation) (at surroundings) {
+// surroundings returns the attributes that rules read.
+func (r *reading) surroundings(now *Situation) (all surroundings) {
 	for _, name := range r.uses {
 		switch name {
-		case "hour":
-			at.hour = now.at().Hour()
-		case "weekday":
-			at.weekday = int(now.at().Weekday())
+		case "hour", "weekday":
+			all.hours = hoursOf(now.at())
 		case "transport":
-			at.transport = now.Transport
+			all.transport = now.Transport
 		case "origin":
-			at.origin = now.Origin
+			all.origin = now.Origin
 		case "endpoint":
-			at.endpoint = now.Endpoint
+			all.endpoint = now.Endpoint
 		case "application":
-			at.application = now.Application
+			all.application = now.Application
 		case "address":
-			at.address = now.Address
+			all.address = now.Address
 		}
 	}
-	return at
+	return all
+}
+
+// meets reports whether a situation has the same attributes as one before.
+func (r *reading) meets(before *surroundings, now *Situation) bool {
+	for _, name := range r.uses {
+		same := true
+		switch name {
+		case "hour", "weekday":
+			same = before.hours == hoursOf(now.at())
+		case "transport":
+			same = before.transport == now.Transport
+		case "origin":
+			same = before.origin == now.Origin
+		case "endpoint":
+			same = before.endpoint == now.Endpoint
+		case "application":
+			same = before.application == now.Application
+		case "address":
+			same = before.address == now.Address
+		}
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// hoursOf returns the number of a whole hour of UTC.
+func hoursOf(at time.Time) int64 {
+	const hour = 60 * 60
+	seconds := at.Unix()
+	if seconds < 0 { // round down
+		seconds -= hour - 1
+	}
+	return seconds / hour
 }
 
 // at returns the time of the situation, in UTC.
@@ -538,9 +567,17 @@ func (c *candidates) decide(s *Set, now *Situation) Decision {
 	if c = c.settle(s, now); !c.open() {
 		return c.decided
 	}
-	if d, ok := c.quick(s, now); ok {
-		return d
+	switch met, sure := c.quick(now); {
+	case sure && !met && !c.fixed.needsScopes():
+		return c.decided
+	case sure:
+		return c.decideQuick(s, now)
 	}
+	return c.decideSlow(s, now)
+}
+
+// decideSlow evaluates all open rules for a situation.
+func (c *candidates) decideSlow(s *Set, now *Situation) Decision {
 	v := c.fixed.clip()
 	context, err := c.reads.context(now)
 	if err != nil { // no rule about the arguments can be evaluated

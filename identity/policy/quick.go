@@ -233,36 +233,43 @@ func memberTest(n ast.BinaryNode) test {
 	return textTest(n.Right, func(s []byte) bool { return slices.Contains(texts, string(s)) })
 }
 
-// quick decides by the fixed rules and the open ones, if all of these have tests that are sure.
-func (c *candidates) quick(s *Set, now *Situation) (d Decision, ok bool) {
+// quick reports whether any open rule is met, if all of them have tests that are sure.
+func (c *candidates) quick(now *Situation) (met, sure bool) {
 	given := given{arguments: now.Arguments}
 	for _, a := range c.reads.arguments {
 		value, rival := jsonscan.OnlyMember(now.Arguments, a.name)
 		given.name, given.value, given.known = a.name, value, true
 		// An argument that cannot be converted fails all rules, also those that do not get to it.
 		if rival != nil || !isSimple(value) {
-			return d, false
+			return false, false
 		}
 	}
-	var v verdict
-	met := false // v is that of the fixed rules with those that are met
-	for _, rules := range [2]ruleList{c.forbids, c.permits} {
-		if met && v.denies() {
+	for _, rules := range [...]ruleList{c.forbids, c.permits} {
+		for _, r := range rules {
+			if r.program.test == nil {
+				return false, false
+			}
+			applies, sure := r.program.test(given)
+			if !sure {
+				return false, false
+			}
+			met = met || applies
+		}
+	}
+	return met, true
+}
+
+// decideQuick decides by the fixed rules and the open ones, whose tests are sure.
+func (c *candidates) decideQuick(s *Set, now *Situation) Decision {
+	v := c.fixed.clip()
+	given := given{arguments: now.Arguments}
+	for _, rules := range [...]ruleList{c.forbids, c.permits} {
+		if v.denies() {
 			break
 		}
 		for _, r := range rules {
-			if r.program.test == nil {
-				return d, false
-			}
-			applies, sure := r.program.test(given)
-			switch {
-			case !sure:
-				return d, false
-			case !applies:
+			if applies, _ := r.program.test(given); !applies {
 				continue
-			case !met:
-				met = true
-				v = c.fixed.clip()
 			}
 			if r.Forbid {
 				v.forbids = append(v.forbids, r)
@@ -271,13 +278,7 @@ func (c *candidates) quick(s *Set, now *Situation) (d Decision, ok bool) {
 			}
 		}
 	}
-	if !met && !c.fixed.needsScopes() {
-		return c.decided, true
-	}
-	if !met {
-		v = c.fixed.clip()
-	}
-	d = v.decision(c.what)
+	d := v.decision(c.what)
 	c.offerScopes(s, &d, &v, now)
-	return d, true
+	return d
 }

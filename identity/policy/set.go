@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cedar-policy/cedar-go"
 	publicast "github.com/cedar-policy/cedar-go/ast"
@@ -246,7 +247,7 @@ func newSet(name string, list iter.Seq[located], text string, from source) (*Set
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
-	pack.end(len(text))
+	pack.finish()
 	t.index = newRuleIndex(keys)
 	s.arguments.setAttributes()
 	s.client = s.Reads("endpoint") || s.Reads("address") || s.Reads("application")
@@ -312,8 +313,8 @@ func newRule(p *cedar.Policy, line int, from source) (*Rule, error) {
 	if from == inFile && named && !isRuleID(r.ID) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
-	r.program, err = compile(p, r.uses)
-	return r, err
+	r.program = &program{policy: p}
+	return r, nil
 }
 
 // conditionsOf returns a rule that applies to everything under the same conditions, with its
@@ -342,24 +343,28 @@ func conditionsOf(p *ast.Policy, uses *usage) (*cedar.Policy, error) {
 // program is a rule compiled for decisions.
 type program struct {
 	policy *cedar.Policy
-	// conditions is the rule without its scope, for requests that are known to be in it; nil
-	// if the rule does not read the context.
-	conditions *cedar.Policy
-	// test is the same for most rules that read arguments alone, or nil.
+	// test decides as Cedar does for most rules that read arguments alone, or nil.
 	test test
+
+	once       sync.Once
+	conditions *cedar.Policy // see [Rule.conditions]
 }
 
-// compile compiles a rule that reads some of the context.
-func compile(p *cedar.Policy, uses *usage) (*program, error) {
-	c := &program{policy: p}
-	if len(uses.context) == 0 {
-		return c, nil
+// conditions returns the rule without its scope, for requests that are known to be in it. Those of a rule
+// that reads the context are made when Cedar first evaluates it: a test of the same makes that
+// unnecessary for most rules, and the conversion keeps hundreds of objects.
+func (r *Rule) conditions() *cedar.Policy {
+	c := r.program
+	if !r.readsContext() {
+		return c.policy
 	}
-	tree := (*ast.Policy)(p.AST())
-	c.test = testOf(tree)
-	var err error
-	c.conditions, err = conditionsOf(tree, uses)
-	return c, err
+	c.once.Do(func() {
+		var err error
+		if c.conditions, err = conditionsOf((*ast.Policy)(c.policy.AST()), r.uses); err != nil {
+			c.conditions = unevaluable()
+		}
+	})
+	return c.conditions
 }
 
 // covers reports whether the scope of the rule, which the index has found, is met: the index

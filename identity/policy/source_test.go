@@ -48,6 +48,11 @@ func TestReadWhenNeeded(t *testing.T) {
 	if ids := read(); !slices.Equal(ids, []string{"b", "line-9"}) {
 		t.Errorf("read %v, want b and line-9", ids)
 	}
+	for _, r := range s.texts[0].made {
+		if r.program.conditions != nil {
+			t.Errorf("rule %s is converted for Cedar, although its test is enough", r.ID)
+		}
+	}
 	list, err := cedar.NewPolicyListFromBytes("x", []byte(text))
 	if err != nil {
 		t.Fatal(err)
