@@ -98,6 +98,9 @@ func withLogin(cmd *cobra.Command, run func() error) error {
 	offers := &loginOffers{cmd: cmd}
 	for n := 1; ; n++ {
 		err := run()
+		if errors.Is(err, errLoggedIn) {
+			continue
+		}
 		var need *identity.LoginRequiredError
 		if !errors.As(err, &need) || n > maxOffers || n > 1 && need.Repeated {
 			return err

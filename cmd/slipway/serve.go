@@ -212,7 +212,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.openBroker(cmd, o.Definitions.Resolver, log); err != nil {
 		return err
 	}
-	o.Live.Source.Observe = audited(&f.recording, o.Live.Source.Observe)
+	logins := newServerLogins()
+	o.Live.Source.Observe = logins.observe(audited(&f.recording, o.Live.Source.Observe))
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
@@ -249,6 +250,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	var src mcp.Source
 	var stop func()
 	err = withLogin(cmd, func() (err error) {
+		logins.take() // what an earlier attempt lacked
 		src, stop, err = f.openServed(ctx, cmd, args, names, o, lock, log)
 		return err
 	})
@@ -257,6 +259,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !f.stdio && logins.offerBefore(ctx, cmd, &f.roster) {
+		stop()
+		if src, stop, err = f.openServed(ctx, cmd, args, names, o, lock, log); err != nil {
+			return err
+		}
 	}
 	defer stop()
 	return explained(f.serve(ctx, cmd, src, log))

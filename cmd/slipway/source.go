@@ -203,13 +203,18 @@ func uniqueNames(args []string) (names []string) {
 // withSourceOptions is withSource with options adapted by change.
 // If the server requires a login, it offers one on a terminal and repeats the command.
 func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
-	return withLogin(cmd, func() error { return withOpened(cmd, arg, change, do) })
+	logins := newServerLogins()
+	return withLogin(cmd, func() error {
+		logins.take() // what an earlier attempt lacked
+		return withOpened(cmd, arg, logins, change, do)
+	})
 }
 
 // withOpened opens a source under its lock, calls do with it, and closes it. change adjusts
 // the options before. A source that offers nothing because all its servers failed is an
-// error: the user should read why, not an empty list.
-func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
+// error: the user should read why, not an empty list. If only some of them require a login, a list offers it.
+func withOpened(cmd *cobra.Command, arg string, logins *serverLogins, change func(*open.Options),
+	do func(c *openSource) error) error {
 	ctx := cmd.Context()
 	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {
@@ -226,6 +231,7 @@ func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do f
 		return err
 	}
 	none := noteTrouble(opts)
+	opts.Live.Source.Observe = logins.observe(opts.Live.Source.Observe)
 	began := time.Now()
 	opts.Live.Source.Roster = &client.Roster{}
 	wait := startWait(cmd, 1, opts.Live.Source.Roster)
@@ -247,6 +253,9 @@ func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do f
 		return f
 	}
 	wait.finish()
+	if opts.ListOnly && logins.offer(cmd) {
+		return errLoggedIn
+	}
 	began = time.Now()
 	defer func() { logTime(log, "request done", began) }()
 	return do(&openSource{
