@@ -28,7 +28,7 @@ const turns = 2 * contenders
 // settling is the time at the start of a slice that is not measured, while connections open.
 const settling = 50 * time.Millisecond
 
-// measureSlices runs the peer and its floor at the same time, and the floor once more: the ratio of
+// measureSlices runs the peer and its floor at the same time, and a second floor: the ratio of
 // the two floors shows how exact that of the peer can be. They take turns in short slices, in an
 // order that is the same from both ends, so that neither a slow minute of the machine nor a trend
 // favors one of them. The figures of a round are medians over its passes. Each round starts new
