@@ -28,6 +28,9 @@ func NewInput(arg string, opts *sitebuild.InputOptions) (*Input, error) {
 	return &Input{found, arg}, nil
 }
 
+// Unwrap returns the input that does the work.
+func (in *Input) Unwrap() sitebuild.Input { return in.Input }
+
 // inputError returns the error for an argument that no site can be built from.
 func inputError(arg string, err error) *Error {
 	e := unreadable(arg, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -166,6 +167,33 @@ type renamed struct {
 // Site implements [Input].
 func (r *renamed) Site(ctx context.Context) (*Site, error) {
 	return r.rename(r.Input.Site(ctx))
+}
+
+// Records implements [sitewriter.Patcher]. There are none unless the input is one.
+func (r *renamed) Records() (dir, name string) {
+	p, ok := r.Input.(sitewriter.Patcher)
+	if !ok {
+		return "", ""
+	}
+	dir, name = p.Records()
+	return dir, fmt.Sprintf("%s\n%q %q %q %q", name, r.opts.Name, r.opts.Title, r.opts.Version, r.opts.Instructions)
+}
+
+// RecordedSite implements [sitewriter.Patcher].
+func (r *renamed) RecordedSite(ctx context.Context) (*Site, func() [][]byte, error) {
+	site, recorded, err := r.Input.(sitewriter.Patcher).RecordedSite(ctx)
+	site, err = r.rename(site, err)
+	return site, recorded, err
+}
+
+// Patch implements [sitewriter.Patcher].
+func (r *renamed) Patch(ctx context.Context, old *sitewriter.Recorded) (*sitewriter.Patch, error) {
+	patch, err := r.Input.(sitewriter.Patcher).Patch(ctx, old)
+	if patch == nil || err != nil {
+		return nil, err
+	}
+	patch.Site, err = r.rename(patch.Site, nil)
+	return patch, err
 }
 
 // Survey implements [sitewriter.Surveyor].

@@ -141,6 +141,17 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 	return sitewriter.Write(ctx, site, out, opts)
 }
 
+// Refresh builds the site of in and writes it to out, like its Site method and [Write], with the
+// same result. If only the texts of some documents in a folder have changed since Refresh wrote the
+// folder out, and nothing else in either of them, it reads and writes little more than these: what
+// it needs to know is in [DocumentOptions.CacheDir]. The Result is nil if in cannot be read.
+func Refresh(ctx context.Context, in Input, out Output, opts *Options) (*Result, error) {
+	if wrapped, ok := in.(interface{ Unwrap() Input }); ok {
+		in = wrapped.Unwrap()
+	}
+	return sitewriter.Refresh(ctx, in, out, opts)
+}
+
 // Survey returns the definitions of the site that in builds: what Site would return, unless
 // something that was not read changes it. It is fast for documents, of which it lists the
 // files and reads the top page; Answers is then nil, and Resources yields pages with

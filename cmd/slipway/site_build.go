@@ -165,11 +165,10 @@ func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50) // a large site needs a third less memory, for a tenth more work
 	}
-	site, err := source.Site(cmd.Context())
-	if err != nil {
+	r, err := sitebuild.Refresh(cmd.Context(), source, o.target(cmd.OutOrStdout()), &o.Options)
+	if r == nil {
 		return o.failed(cmd, err)
 	}
-	r, err := sitebuild.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), &o.Options)
 	return o.finish(cmd, r, err)
 }
 

@@ -66,3 +66,15 @@ func eachFile(paths []string, visit func(path string, info fs.FileInfo)) {
 		})
 	}
 }
+
+// Stamp is what the file system says about a file, which changes when its contents do. Two
+// writes within the same tick of the clock can have the same time.
+type Stamp struct {
+	Size, Time int64
+	Number     uint64 // on Unix
+}
+
+// StampOf returns the stamp of a file.
+func StampOf(info fs.FileInfo) Stamp {
+	return Stamp{info.Size(), info.ModTime().UnixNano(), fileNumber(info)}
+}

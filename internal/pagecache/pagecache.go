@@ -40,6 +40,9 @@ type Options struct {
 	MaxBytes int64
 	// MaxAge is how long a source is kept that is not built. Default: 30 days.
 	MaxAge time.Duration
+	// Unchecked opens segments without verifying their checksum, which reads them: what is read
+	// from an entry must be verified then.
+	Unchecked bool
 }
 
 const (
@@ -170,7 +173,7 @@ func (c *Cache) read(name string) {
 	}
 	s := &segment{name: name, file: file}
 	c.segments = append(c.segments, s)
-	directory, err := s.verify(c.opts.MaxBytes)
+	directory, err := s.verify(&c.opts)
 	if err != nil {
 		return
 	}
@@ -214,14 +217,15 @@ func (c *Cache) read(name string) {
 	}
 }
 
-// verify reads the whole segment, compares its checksum, and returns its directory.
-func (s *segment) verify(most int64) ([]byte, error) {
+// verify reads the whole segment, compares its checksum unless o says otherwise, and returns its
+// directory.
+func (s *segment) verify(o *Options) ([]byte, error) {
 	info, err := s.file.Stat()
 	if err != nil {
 		return nil, err
 	}
 	s.size = info.Size()
-	if s.size < int64(len(magic))+trailerSize || s.size > most {
+	if s.size < int64(len(magic))+trailerSize || s.size > o.MaxBytes {
 		return nil, errors.New("wrong size")
 	}
 	trailer := make([]byte, trailerSize)
@@ -232,18 +236,31 @@ func (s *segment) verify(most int64) ([]byte, error) {
 	if string(trailer[12:]) != magic || at < int64(len(magic)) || at > s.size-trailerSize {
 		return nil, errors.New("wrong end")
 	}
-	sum := crc32.New(crcTable)
-	body := io.NewSectionReader(s.file, 0, s.size-trailerSize+8)
-	if _, err := io.CopyBuffer(struct{ io.Writer }{sum}, struct{ io.Reader }{body}, make([]byte, 1<<18)); err != nil {
-		return nil, err
-	}
-	if sum.Sum32() != binary.BigEndian.Uint32(trailer[8:]) {
-		return nil, errors.New("wrong checksum")
+	if !o.Unchecked {
+		if err := s.check(binary.BigEndian.Uint32(trailer[8:])); err != nil {
+			return nil, err
+		}
 	}
 	directory := make([]byte, s.size-trailerSize-at)
 	_, err = s.file.ReadAt(directory, at)
 	return directory, err
 }
+
+// check compares the checksum of the whole segment.
+func (s *segment) check(want uint32) error {
+	sum := crc32.New(crcTable)
+	body := io.NewSectionReader(s.file, 0, s.size-trailerSize+8)
+	if _, err := io.CopyBuffer(struct{ io.Writer }{sum}, struct{ io.Reader }{body}, make([]byte, 1<<18)); err != nil {
+		return err
+	}
+	if sum.Sum32() != want {
+		return errors.New("wrong checksum")
+	}
+	return nil
+}
+
+// Sum returns the checksum of data that was read from a cache that is not checked.
+func Sum(data []byte) uint32 { return crc32.Checksum(data, crcTable) }
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
@@ -288,6 +305,14 @@ func (c *Cache) Get(key Key) (*Entry, bool) {
 		e.in.live += e.size()
 	}
 	return e, ok
+}
+
+// Release undoes Get: the next Commit need not keep the entry. It stays readable until then.
+func (c *Cache) Release(key Key) {
+	if e := c.entries[key]; e != nil && e.used {
+		e.used = false
+		e.in.live -= e.size()
+	}
 }
 
 // Put adds an entry. Its parts cannot be read before the next call of Flush or Commit.

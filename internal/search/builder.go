@@ -115,6 +115,8 @@ type Builder struct {
 	closed bool
 
 	counter *counter // of [Builder.Analyze]
+	// termSize is the size of all terms and postings, which determines the number of their files.
+	termSize int
 }
 
 // folder collects the pages in and below a folder, or below a page.
@@ -283,15 +285,25 @@ func (b *Builder) spellTerms() {
 	}
 }
 
-// termFiles returns the number of files of terms: a power of two, so that it changes
-// rarely.
+// termFiles returns the number of files of terms.
 func (b *Builder) termFiles() int {
-	size := 0
+	b.termSize = 0
 	for term, r := range b.terms {
-		size += len(term) + base64.RawStdEncoding.EncodedLen(len(r.data)) + 6
+		b.termSize += termWeight(term, len(r.data))
 	}
+	return termFiles(b.termSize, b.opts.TermBytes)
+}
+
+// termWeight returns the size of a term with postings of that many bytes in a file.
+func termWeight(term string, postings int) int {
+	return len(term) + base64.RawStdEncoding.EncodedLen(postings) + 6
+}
+
+// termFiles returns the number of files for terms of that size: a power of two, so that it
+// changes rarely.
+func termFiles(size, termBytes int) int {
 	files := 1
-	for files < maxTermFiles && size > files*b.opts.TermBytes {
+	for files < maxTermFiles && size > files*termBytes {
 		files *= 2
 	}
 	return files
@@ -377,9 +389,16 @@ type rowsOf struct {
 	load  func([]byte) ([]byte, error)
 }
 
+// rowsStart returns what precedes the rows in a file, and rowsEnd is what follows them.
+func (h *head) rowsStart() string {
+	return `{"of":` + string(jsonscan.AppendQuote(nil, h.Of)) + `,"rows":[`
+}
+
+const rowsEnd = "]}\n"
+
 // writeRows writes the displayed data of all pages.
 func (b *Builder) writeRows() error {
-	start := `{"of":` + string(jsonscan.AppendQuote(nil, b.head.Of)) + `,"rows":[`
+	start := b.head.rowsStart()
 	doc := []byte(start)
 	file, unit := 0, 0
 	var loaded []byte // the rows of a page, copied to doc
@@ -387,7 +406,7 @@ func (b *Builder) writeRows() error {
 		if len(doc) == len(start) {
 			return nil
 		}
-		done := append(doc, "]}\n"...)
+		done := append(doc, rowsEnd...)
 		doc = append(make([]byte, 0, len(done)), start...)
 		return b.write(fileName("pages", file), done)
 	}

@@ -450,7 +450,7 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 	total := w.result.Created + w.result.Changed
 	var bytes int64
 	write := func(i int) error {
-		if plan.states[i] == same {
+		if i < 0 || plan.states[i] == same { // a patch leaves the manifest out
 			return nil
 		}
 		f := plan.file(i)

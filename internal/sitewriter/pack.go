@@ -48,6 +48,7 @@ func (w *writer) packAnswers(ctx context.Context) error {
 			Size: int64(len(f.path)) + f.size + lineRoom,
 		}
 	}
+	w.items = items
 	var ends []int
 	packs.Split(items, func(start string, _, to int) {
 		w.table = append(w.table, start)

@@ -39,6 +39,7 @@ func (w *writer) resolve() error {
 		for end < len(w.files) && w.files[end].path == w.files[i].path {
 			end++
 		}
+		w.merges = w.merges || end > i+1
 		group, err := w.merged(w.files[i:end])
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/packs"
@@ -34,6 +35,12 @@ func (e *InvalidError) Error() string {
 // sequence. The Result is never nil, and contains the findings even if there is an error.
 // Write may be called again with the same Output, but not concurrently.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
+	w, err := write(ctx, site, out, opts)
+	return w.result, err
+}
+
+// write is Write, and returns the writer, whose spool is closed.
+func write(ctx context.Context, site *Site, out Output, opts *Options) (*writer, error) {
 	w := &writer{
 		site:   site,
 		opts:   opts.withDefaults(),
@@ -44,18 +51,18 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 		w.answered = make(map[[16]byte]bool)
 	}
 	if err := w.settings(); err != nil {
-		return w.result, err
+		return w, err
 	}
 	prefix := ""
 	if w.opts.SiteRoot != "" {
 		var err error
 		if prefix, err = w.sitePrefix(out); err != nil {
-			return w.result, err
+			return w, err
 		}
 	}
 	target, err := out.begin(w.opts)
 	if err != nil {
-		return w.result, err
+		return w, err
 	}
 	defer target.close()
 	w.spool = &spool{
@@ -67,7 +74,7 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 	}
 	defer w.spool.close()
 	if err := w.prepare(ctx); err != nil {
-		return w.result, err
+		return w, err
 	}
 	err = target.commit(ctx, w)
 	if err == nil && w.opts.SiteRoot != "" {
@@ -81,7 +88,7 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 			Bytes: w.result.Bytes,
 		})
 	}
-	return w.result, err
+	return w, err
 }
 
 // writer is the state of one write.
@@ -106,6 +113,12 @@ type writer struct {
 	// answered holds hashes of the names and URIs that have answers, if they must be
 	// known.
 	answered map[[16]byte]bool
+
+	// For a record: before are the findings that do not depend on the sizes of files, items the
+	// answers in packs, and merges is true if several answers have the same path.
+	before []check.Finding
+	items  []packs.Item
+	merges bool
 
 	scratch bytes.Buffer
 }
@@ -167,6 +180,7 @@ func (w *writer) prepare(ctx context.Context) error {
 		return err
 	}
 	w.sort()
+	w.before = slices.Clone(w.result.Report.Findings())
 	w.limits(w.files)
 	n := w.result.Report.Count(check.Error)
 	if n > 0 && !w.opts.Lenient {

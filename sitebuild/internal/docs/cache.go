@@ -17,7 +17,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/pagecache"
 	"github.com/slipway-mcp/slipway/internal/search"
-	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
 )
 
 // cacheFormat is increased when the stored form of pages changes.
@@ -36,18 +35,23 @@ func (r *reader) openCache() *cache {
 	if r.opts.CacheDir == "" {
 		return nil
 	}
-	prefix, err := filepath.Abs(filepath.FromSlash(r.prefix))
+	name, err := r.cacheName()
 	if err != nil {
 		return nil
 	}
-	// Editions may be in one folder, and each removes the pages of a source that it does not use.
-	name := fmt.Sprintf("%d %s\n%q %q %q\n%q %t %d", cacheFormat, programVersion(), prefix, r.prefix,
-		r.opts.uriPlace, r.system, r.opts.Drafts, r.opts.MaxFileBytes)
 	pages, err := pagecache.Open(r.opts.CacheDir, name, nil)
 	if err != nil {
 		return nil
 	}
 	return &cache{pages: pages}
+}
+
+// cacheName identifies the folder and everything else that parsing depends on.
+func (r *reader) cacheName() (string, error) {
+	prefix, err := filepath.Abs(filepath.FromSlash(r.prefix))
+	// Editions may be in one folder, and each removes the pages of a source that it does not use.
+	return fmt.Sprintf("%d %s\n%q %q %q\n%q %t %d", cacheFormat, programVersion(), prefix, r.prefix,
+		r.opts.uriPlace, r.system, r.opts.Drafts, r.opts.MaxFileBytes), err
 }
 
 // programVersion identifies the code that parses: a release by its version, any other program
@@ -102,7 +106,7 @@ func (c *cache) page(file string, source []byte, parse func() (*Page, bool)) *Pa
 		p, _ := parse()
 		return p
 	}
-	key := keyOfData(source, file, convert.ReaderVersion(file))
+	key := sourceKey(file, source)
 	if p, ok := c.stored(file, key); ok {
 		return p
 	}
@@ -246,12 +250,12 @@ func (c *cache) analysis(b *search.Builder, p *Page, options string, make func()
 		}
 		return b.Analyze(*page), nil, nil
 	}
-	key := keyOf("search", string(p.key[:]), options, p.ID, p.Title, strings.Join(p.Keywords, "\x00"),
-		strings.Join(p.Anchors, "\x00"))
+	key := p.analysisKey(options)
 	if e, ok := c.pages.Get(key); ok && e.Parts() == 2 {
 		data, err := e.Part(0)
 		a := &search.Analysis{}
 		if err == nil && a.UnmarshalBinary(data) == nil {
+			p.note(key, data)
 			return a, func(into []byte) ([]byte, error) { return e.AppendPart(into, 1) }, nil
 		}
 	}
@@ -268,8 +272,15 @@ func (c *cache) analysis(b *search.Builder, p *Page, options string, make func()
 	if err != nil {
 		return a, nil, nil // without the cache
 	}
+	p.note(key, data)
 	a.Rows = nil
 	return a, func(into []byte) ([]byte, error) { return e.AppendPart(into, 1) }, nil
+}
+
+// analysisKey returns the key of the analysis of a page.
+func (p *Page) analysisKey(options string) pagecache.Key {
+	return keyOf("search", string(p.key[:]), options, p.ID, p.Title, strings.Join(p.Keywords, "\x00"),
+		strings.Join(p.Anchors, "\x00"))
 }
 
 // appendText appends a text, preceded by its length.

@@ -132,8 +132,12 @@ func (p *Page) prepareLinks() {
 func (r *reader) link(p *Page) {
 	for i := range p.slots {
 		s := &p.slots[i]
-		if with, ok := r.target(p, s); ok {
+		with, ok := r.target(p, s)
+		if ok {
 			p.edits = append(p.edits, edit{s.at, s.end, with})
+		}
+		if p.recorded != nil && !isExternal(s.target) {
+			p.recorded.links = append(p.recorded.links, link{with, ok})
 		}
 	}
 	p.slots = nil

@@ -54,6 +54,8 @@ type Options struct {
 	CacheDir string `json:"-"`
 	// uriPlace precedes the ids of pages and images in their URIs.
 	uriPlace string
+	// recording keeps what a record of the site needs.
+	recording bool
 	// used is what other editions of the documents have used of the limits.
 	used usage
 	// actual returns the name of a file on disk, or is nil if all have their own.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
@@ -40,6 +41,7 @@ type reader struct {
 	images   map[string]*Image  // nil for one that is not stored
 	cache    *cache
 	imageSum int64
+	began    time.Time // before the files were listed
 }
 
 // Read reads the documents of a folder. File names in findings begin with prefix. It
@@ -101,11 +103,13 @@ func newReader(fsys fs.FS, prefix string, opts *Options) *reader {
 		routes:   make(map[string]*Page),
 		images:   make(map[string]*Image),
 		set:      &Set{byID: make(map[string]*Page)},
+		began:    time.Now(),
 	}
 }
 
 // finish builds the set from the pages that have been read.
 func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
+	r.record(pages)
 	r.name(pages)
 	r.route(pages)
 	r.sequence()
@@ -407,6 +411,9 @@ func (s *Set) identify(c *config, o *Options) error {
 		texts, err := p.texts()
 		if err != nil {
 			return err
+		}
+		if p.recorded != nil {
+			p.recorded.fixed = true // it helps to detect the language
 		}
 		for _, text := range texts {
 			if sample.Len() < 200_000 {

@@ -31,6 +31,12 @@ type Set struct {
 	named, place string
 	published    published
 	cache        *cache
+
+	// others and unsettled are for a record, see [reader.otherFiles], and prefixed returns the
+	// name of a file in findings.
+	others    pagecache.Key
+	unsettled bool
+	prefixed  func(file string) string
 }
 
 // Page is one document.
@@ -73,6 +79,8 @@ type Page struct {
 	key   pagecache.Key
 	// includes is true if the page depends on other files.
 	includes bool
+	// recorded is what a record needs, or nil if none is wanted.
+	recorded *recordedPage
 }
 
 // Section is a part of a page.

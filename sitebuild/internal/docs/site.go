@@ -36,7 +36,11 @@ const pagesPerList = 100
 // Site builds a site from the documents. The set must not be modified while the site is
 // in use. The set's findings become those of the site.
 func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error) {
-	m := newMaker(s, opts)
+	return newMaker(s, opts).site(ctx)
+}
+
+// site builds the site of the set.
+func (m *maker) site(ctx context.Context) (*sitewriter.Site, error) {
 	if err := m.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -44,7 +48,7 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 	site.Answers = func(yield func(*sitewriter.Answer, error) bool) {
 		m.answers(ctx, yield)
 	}
-	site.Findings = slices.Concat(s.Report.Findings(), m.checkPins())
+	site.Findings = slices.Concat(m.set.Report.Findings(), m.checkPins())
 	return site, nil
 }
 
@@ -121,6 +125,9 @@ type maker struct {
 	// words are those whose search results are stored, and files the index, if there are any.
 	words []string
 	files search.Memory
+	// counts are those of the index, and full is true if there is an llms-full.txt, for a record.
+	counts []byte
+	full   bool
 }
 
 // name returns the site's name for programs: the first candidate that still has letters
@@ -167,8 +174,8 @@ const (
 	searchPageHint = "Read one with get_page (path)."
 )
 
-// index builds the search index, and calls write with each file.
-func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder, error) {
+// indexOptions returns the options of the search index.
+func (m *maker) indexOptions() *search.Options {
 	hint := searchHint
 	if m.opts.NoSections {
 		hint = searchPageHint
@@ -186,7 +193,13 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 	for _, p := range m.opts.Search.Pins {
 		o.Pins = append(o.Pins, search.Pin{Phrase: p.Query, Page: p.Page})
 	}
-	b := search.NewBuilder(o, write)
+	return o
+}
+
+// index builds the search index, and calls write with each file.
+func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder, error) {
+	b := search.NewBuilder(m.indexOptions(), write)
+	number := 0
 	for _, p := range m.set.Pages {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -204,12 +217,19 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 		if err := b.AddAnalysis(p.ID, a, rows); err != nil {
 			return nil, err
 		}
+		if p.recorded != nil {
+			p.recorded.number = number
+		}
+		number++
 	}
 	if err := m.set.cache.commit(); err != nil {
 		return nil, err
 	}
 	if err := b.Close(); err != nil {
 		return nil, err
+	}
+	if m.opts.recording {
+		m.counts = b.Counts()
 	}
 	return b, nil
 }
@@ -450,27 +470,18 @@ func (p *Page) titled() string {
 func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
 	var buffer []byte
 	for _, p := range m.set.Pages {
-		p, err := p.withBody(&buffer)
+		whole, err := p.withBody(&buffer)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		text := p.titled()
-		a := sitewriter.TextResource(p.URI(), "text/markdown", m.linked(p, text))
-		a.Title = p.Title
-		a.From = p.File
-		a.Twin = m.twin(p, text)
-		if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
+		if !m.answersOf(whole, func(a *sitewriter.Answer, err error) bool {
+			if p.recorded != nil {
+				p.recorded.answers++
+			}
+			return yield(a, err)
+		}) {
 			return
-		}
-		for i, s := range p.Sections {
-			if m.opts.NoSections || s.Slug == "" || staticmcp.EncodeName(s.Slug) == "" {
-				continue
-			}
-			start, end := p.through(i)
-			if !m.parts(yield, toolSection, p, s.Slug, p.Body[start:end]) {
-				return
-			}
 		}
 	}
 	for _, i := range m.set.Images {
@@ -484,6 +495,28 @@ func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
 			return
 		}
 	}
+}
+
+// answersOf yields the answers of a page with its Body.
+func (m *maker) answersOf(p *Page, yield func(*sitewriter.Answer, error) bool) bool {
+	text := p.titled()
+	a := sitewriter.TextResource(p.URI(), "text/markdown", m.linked(p, text))
+	a.Title = p.Title
+	a.From = p.File
+	a.Twin = m.twin(p, text)
+	if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
+		return false
+	}
+	for i, s := range p.Sections {
+		if m.opts.NoSections || s.Slug == "" || staticmcp.EncodeName(s.Slug) == "" {
+			continue
+		}
+		start, end := p.through(i)
+		if !m.parts(yield, toolSection, p, s.Slug, p.Body[start:end]) {
+			return false
+		}
+	}
+	return true
 }
 
 // twin returns the Markdown to publish next to a page, whose text is given.
@@ -639,7 +672,8 @@ func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
 			return
 		}
 	}
-	list := m.llms(full != nil)
+	m.full = full != nil
+	list := m.llms(m.full)
 	if m.all != nil && m.place() == "" {
 		list = append(list, m.all.llms()...)
 	}

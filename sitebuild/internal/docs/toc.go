@@ -169,12 +169,11 @@ func (m *maker) llms(full bool) []byte {
 	return []byte(b.String())
 }
 
-const (
-	llmsFullName = "llms-full.txt"
-	// maxFull is the largest llms-full.txt, in bytes. More fits into no model, and hosts
-	// limit the size of a file.
-	maxFull = 4 << 20
-)
+const llmsFullName = "llms-full.txt"
+
+// maxFull is the largest llms-full.txt, in bytes. More fits into no model, and hosts
+// limit the size of a file.
+var maxFull = 4 << 20
 
 // llmsFull returns the Markdown of all pages in the order of the navigation, or nil if
 // that is longer than maxFull.

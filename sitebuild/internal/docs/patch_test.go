@@ -1,0 +1,258 @@
+package docs_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
+)
+
+// refreshed is a folder of documents whose site is refreshed after each change.
+type refreshed struct {
+	t      *testing.T
+	dir    string // with docs, site, and cache
+	opts   docs.Options
+	write  sitewriter.Options
+	random *rand.Rand
+	// patches counts the builds that read no documents beside the changed ones.
+	patches int
+}
+
+func newRefreshed(t *testing.T, layout sitewriter.Layout) *refreshed {
+	dir := t.TempDir()
+	r := &refreshed{
+		t:   t,
+		dir: dir,
+		opts: docs.Options{
+			CacheDir:  filepath.Join(dir, "cache"),
+			TermFiles: -1,
+			PartBytes: 3000,
+			Name:      "kettle",
+			Language:  "en",
+			Version:   "1.0.0",
+		},
+		write:  sitewriter.Options{Layout: layout},
+		random: rand.New(rand.NewSource(7)),
+	}
+	for name, file := range thousand() {
+		if number := strings.TrimSuffix(filepath.Base(name), ".md"); len(number) < 3 || number[1] < '4' && len(number) < 4 {
+			r.put(name, strings.ReplaceAll(string(file.Data), "](p", "](https://example.com/p"))
+		}
+	}
+	r.put("index.md", "# The kettle\n\nA kettle heats water. See [the first page](part01/p1.md).\n")
+	r.put("part02/long.md", "# Long\n\nIt is long.\n\n## First\n\n"+strings.Repeat("A line about the spout.\n\n", 200))
+	r.age()
+	return r
+}
+
+// put writes a document.
+func (r *refreshed) put(name, text string) {
+	path := filepath.Join(r.dir, "docs", filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// get reads a document.
+func (r *refreshed) get(name string) string {
+	data, err := os.ReadFile(filepath.Join(r.dir, "docs", filepath.FromSlash(name)))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// age makes all documents old enough for a record to rely on their times.
+func (r *refreshed) age() {
+	at := time.Now().Add(-time.Hour)
+	for _, name := range r.names() {
+		if err := os.Chtimes(filepath.Join(r.dir, "docs", filepath.FromSlash(name)), at, at); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// names returns the documents.
+func (r *refreshed) names() []string {
+	var names []string
+	dir := filepath.Join(r.dir, "docs")
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return names
+}
+
+// refresh brings a site up to date, or builds another one without a cache.
+func (r *refreshed) refresh(to string, cached bool) *sitewriter.Result {
+	r.t.Helper()
+	opts := r.opts
+	if !cached {
+		opts.CacheDir = ""
+	}
+	in, err := docs.Dir(filepath.Join(r.dir, "docs"), &opts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	read := 0
+	ctx := sitewriter.WithProgress(r.t.Context(), func(sitewriter.Progress) { read++ })
+	result, err := sitewriter.Refresh(ctx, in, sitewriter.Dir(filepath.Join(r.dir, to)), &r.write)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if read == 0 {
+		r.patches++
+	}
+	return result
+}
+
+// compare refreshes the site, and compares each of its files and the result with a site that is
+// built as a whole.
+func (r *refreshed) compare(when string) {
+	r.t.Helper()
+	before := r.tree("site")
+	got := r.refresh("site", true)
+	if err := os.RemoveAll(filepath.Join(r.dir, "whole")); err != nil {
+		r.t.Fatal(err)
+	}
+	want := r.refresh("whole", false)
+	site, whole := r.tree("site"), r.tree("whole")
+	for name, data := range whole {
+		if !bytes.Equal(site[name], data) {
+			r.t.Errorf("%s: %s differs:\n%s", when, name, cmp.Diff(string(data), string(site[name])))
+		}
+	}
+	changed := 0
+	for name, data := range site {
+		if whole[name] == nil {
+			r.t.Errorf("%s: %s is not part of the site", when, name)
+		}
+		if old := before[name]; old != nil && !bytes.Equal(old, data) {
+			changed++
+		}
+	}
+	if r.t.Failed() {
+		r.t.FailNow()
+	}
+	if got.Answers != want.Answers || got.Files != want.Files || got.Bytes != want.Bytes || got.Largest != want.Largest {
+		r.t.Errorf("%s: %+v, want %+v", when, got, want)
+	}
+	if got.Changed != changed || got.Created+got.Changed+got.Unchanged != got.Files {
+		r.t.Errorf("%s: %d created, %d changed, %d unchanged of %d, want %d changed", when, got.Created, got.Changed,
+			got.Unchanged, got.Files, changed)
+	}
+	if diff := cmp.Diff(want.Report.Findings(), got.Report.Findings()); diff != "" {
+		r.t.Errorf("%s: findings: %s", when, diff)
+	}
+}
+
+// tree returns all files of a site.
+func (r *refreshed) tree(of string) map[string][]byte {
+	files := make(map[string][]byte)
+	dir := filepath.Join(r.dir, of)
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			files[name], err = os.ReadFile(path)
+		}
+		return err
+	})
+	return files
+}
+
+// edit makes a random change of a document.
+func (r *refreshed) edit() string {
+	names := slices.DeleteFunc(r.names(), func(name string) bool { return !strings.HasSuffix(name, ".md") })
+	name := names[r.random.Intn(len(names))]
+	text := r.get(name)
+	word := fmt.Sprintf("%s%d", []string{"kettle", "kettles", "spouts", "boiling", "sieve", "Valves"}[r.random.Intn(6)],
+		r.random.Intn(3))
+	switch kind := r.random.Intn(16); kind {
+	case 0:
+		r.put(fmt.Sprintf("part03/new%d.md", r.random.Intn(1000)), "# New "+word+"\n\nA page about the "+word+".\n")
+		return "a new page"
+	case 1:
+		if err := os.Remove(filepath.Join(r.dir, "docs", filepath.FromSlash(name))); err != nil {
+			r.t.Fatal(err)
+		}
+		return "without " + name
+	case 2:
+		r.put(name, strings.Replace(text, "\n# ", "\n# "+word+" ", 1))
+		return "another title of " + name
+	case 3:
+		r.put(name, text+"\n## About "+word+"\n\nMore of it.\n")
+		return "another section of " + name
+	case 4:
+		r.put(name, text+"\nSee [the start](../index.md) and [the others](p1.md).\n")
+		return "other links of " + name
+	case 5:
+		dir := filepath.Join(r.dir, "docs")
+		if err := os.Rename(filepath.Join(dir, filepath.FromSlash(name)), filepath.Join(dir, "part04", word+".md")); err != nil {
+			return "nothing"
+		}
+		return "another name of " + name
+	case 6:
+		r.put(name, "---\ndescription: "+word+"\n---\n# "+word+"\n\n"+text)
+		return "other front matter of " + name
+	case 7:
+		r.put(name, text+strings.Repeat("\nThe "+word+" is repeated here. It has a number of parts.\n", 60))
+		return "a long text in " + name
+	case 8:
+		return "nothing"
+	default:
+		at := max(strings.LastIndex(text, "\n\n"), 0)
+		sentence := "\n\nThe " + word + " with the depends of kettle sits on `opt." + word + "`; see [that](https://example.com/" + word + ").\n"
+		if kind%2 == 0 && at > 100 {
+			r.put(name, text[:at]+sentence) // without the last paragraph
+		} else {
+			r.put(name, text[:at]+sentence+text[at:])
+		}
+		return "another sentence in " + name
+	}
+}
+
+// After any change, a refreshed site is the one that a whole build makes, byte for byte.
+func TestRefresh(t *testing.T) {
+	defer docs.SetMaxFull(10_000)()
+	steps := 40
+	if testing.Short() {
+		steps = 10
+	}
+	for _, layout := range []sitewriter.Layout{sitewriter.Packed, sitewriter.OneFile} {
+		t.Run(string(layout)+"layout", func(t *testing.T) {
+			r := newRefreshed(t, layout)
+			r.compare("the first build")
+			for step := range steps {
+				when := fmt.Sprintf("step %d: %s", step, r.edit())
+				if r.random.Intn(4) == 0 {
+					when += ", " + r.edit()
+				}
+				r.compare(when)
+			}
+			t.Logf("%d of %d builds were patches", r.patches, steps+1)
+			if r.patches < steps/4 {
+				t.Errorf("%d of %d builds were patches", r.patches, steps)
+			}
+		})
+	}
+}
