@@ -307,3 +307,39 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+// TestRelease: an entry that was released is not kept, and one that replaces it is.
+func TestRelease(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	use(t, open(t, dir, "docs", nil), "record", "page")
+	c := open(t, dir, "docs", &pagecache.Options{Unchecked: true})
+	if _, ok := c.Get(key("page")); !ok {
+		t.Error("no entry without verification")
+	}
+	if _, ok := c.Get(key("record")); !ok {
+		t.Fatal("no record")
+	}
+	c.Release(key("record"))
+	if _, err := c.Put(key("record"), []byte("another")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		c = open(t, dir, "docs", nil)
+		e, ok := c.Get(key("record"))
+		if !ok {
+			t.Fatal("no record")
+		}
+		if data, err := e.Part(0); err != nil || string(data) != "another" {
+			t.Errorf("the record is %q, %v", data, err)
+		}
+		if _, ok := c.Get(key("page")); !ok {
+			t.Error("no page")
+		}
+		if err := c.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

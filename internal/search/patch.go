@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
@@ -152,8 +153,8 @@ func (p *patch) lengths(c PageChange) error {
 		count, n := binary.Uvarint(data[at:])
 		at += n + 1 + int(count)
 	}
-	if string(data[at:at+len(c.Old.lengths)]) != string(c.Old.lengths) {
-		return ErrRebuild
+	if !bytes.HasPrefix(data[at:], c.Old.lengths) {
+		return ErrRebuild // another index
 	}
 	copy(data[at:], c.New.lengths)
 	p.head.Sections = base64.RawStdEncoding.EncodeToString(data)

@@ -51,32 +51,10 @@ func newMender(n *written, patch *Patch, o *Options) *mender {
 
 // prepare completes the changed files. read returns the present ones.
 func (m *mender) prepare(read func(string) ([]byte, error)) error {
-	if err := m.w.definitions(); err != nil {
+	packed, err := m.take()
+	if err != nil {
 		return err
 	}
-	for _, a := range m.patch.Answers {
-		if err := m.w.take(a); err != nil {
-			return err
-		}
-	}
-	m.w.sort()
-	if len(m.w.result.Report.Findings()) > 0 {
-		return errAnother
-	}
-	var packed, files []file
-	for i := range m.w.files {
-		f := m.w.files[i]
-		if i > 0 && m.w.files[i-1].path == f.path {
-			return errAnother
-		}
-		if m.w.packs(f.path) {
-			packed = append(packed, f)
-			m.sizes[f.path] = f.size
-			continue
-		}
-		files = append(files, f)
-	}
-	m.w.files = files
 	if err := m.packs(packed, read); err != nil {
 		return err
 	}
@@ -88,6 +66,44 @@ func (m *mender) prepare(read func(string) ([]byte, error)) error {
 		return err
 	}
 	return m.finish()
+}
+
+// take takes the changed answers, and returns those in packs.
+func (m *mender) take() (packed []file, err error) {
+	if err := m.w.definitions(); err != nil {
+		return nil, err
+	}
+	reported := make(map[string]bool)
+	for _, f := range m.n.findings {
+		reported[f.File] = true
+	}
+	for _, a := range m.patch.Answers {
+		if a.From != "" && reported[a.From] {
+			return nil, errAnother // the finding may be about what has changed
+		}
+		if err := m.w.take(a); err != nil {
+			return nil, err
+		}
+	}
+	m.w.sort()
+	if len(m.w.result.Report.Findings()) > 0 {
+		return nil, errAnother
+	}
+	var files []file
+	for i := range m.w.files {
+		f := m.w.files[i]
+		if i > 0 && m.w.files[i-1].path == f.path {
+			return nil, errAnother
+		}
+		if m.w.packs(f.path) {
+			packed = append(packed, f)
+			m.sizes[f.path] = f.size
+			continue
+		}
+		files = append(files, f)
+	}
+	m.w.files = files
+	return packed, nil
 }
 
 // packs replaces answers in packs. The division of all answers must stay the same.

@@ -61,8 +61,9 @@ const recordParts = 1
 const tick = 20 * time.Millisecond
 
 // Refresh brings the site of an input in a folder up to date, like its Site method and [Write],
-// with the same result, which is nil if the input cannot be read. If in is a [Patcher] that has changed little since Refresh wrote the site,
-// and the folder has not changed at all, it writes only what changes, without reading the rest.
+// with the same result, which is nil if the input cannot be read. If in is a [Patcher] that has
+// changed little since Refresh wrote the site, and the folder has not changed at all, it writes
+// only what changes, without reading the rest.
 func Refresh(ctx context.Context, in Input, out Output, opts *Options) (*Result, error) {
 	o := opts.withDefaults()
 	d, isDir := out.(*directory)
@@ -117,8 +118,8 @@ func openRecords(p Patcher, path string, o *Options) *records {
 	if dir == "" || err != nil {
 		return nil
 	}
-	name += fmt.Sprintf("\n%q %q %t %t %q %q %t %d", abs, o.Collisions, o.NoAliases, o.Compact, o.Layout, o.Host, o.Lenient,
-		o.MaxAnswerBytes)
+	name += fmt.Sprintf("\n%q %q %t %t %q %q %t %d", abs, o.Collisions, o.NoAliases, o.Compact, o.Layout, o.Host,
+		o.Lenient, o.MaxAnswerBytes)
 	cache, err := pagecache.Open(dir, name, nil)
 	if err != nil {
 		return nil
@@ -334,7 +335,8 @@ type storedRecord struct {
 func (n *written) encode() ([]byte, error) {
 	head := storedRecord{Answers: n.answers, Site: n.site, Table: n.table, Files: len(n.files), Packed: len(n.packed)}
 	for _, f := range n.findings {
-		rule := plainRule{f.Rule.ID, f.Rule.Title, f.Rule.Hint, int(f.Rule.Severity), f.Rule.Fixable}
+		r := f.Rule
+		rule := plainRule{r.ID, r.Title, r.Hint, int(r.Severity), r.Fixable}
 		head.Findings = append(head.Findings, storedFinding{rule, int(f.Severity), f.File, f.Line, f.Column, f.EndColumn,
 			f.Pointer, f.Message, f.Hint})
 	}
@@ -367,8 +369,9 @@ func (n *written) decode(data []byte) error {
 	n.table = head.Table
 	for _, f := range head.Findings {
 		r := f.Rule
+		rule := check.Rule{ID: r.ID, Severity: check.Severity(r.Severity), Title: r.Title, Hint: r.Hint, Fixable: r.Fixable}
 		n.findings = append(n.findings, check.Finding{
-			Rule:      check.Rule{ID: r.ID, Severity: check.Severity(r.Severity), Title: r.Title, Hint: r.Hint, Fixable: r.Fixable},
+			Rule:      rule,
 			Severity:  check.Severity(f.Severity),
 			File:      f.File,
 			Line:      f.Line,

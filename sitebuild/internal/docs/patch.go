@@ -37,7 +37,7 @@ func (f *Folder) Patch(ctx context.Context, old *sitewriter.Recorded) (*sitewrit
 		return nil, nil
 	}
 	defer root.Close()
-	beside := pagecache.Key(fsutil.Snapshot(f.Paths()[1:]...))
+	beside := f.besideNow()
 	opts := f.siteOptions().withDefaults(folderPages, folderBytes)
 	p := &patcher{
 		reader: newReader(root.FS(), filepath.ToSlash(filepath.Clean(f.dir)), opts),

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand"
@@ -207,7 +208,8 @@ func (r *refreshed) edit() string {
 		return "other links of " + name
 	case 5:
 		dir := filepath.Join(r.dir, "docs")
-		if err := os.Rename(filepath.Join(dir, filepath.FromSlash(name)), filepath.Join(dir, "part04", word+".md")); err != nil {
+		to := filepath.Join(dir, "part04", word+".md")
+		if err := os.Rename(filepath.Join(dir, filepath.FromSlash(name)), to); err != nil {
 			return "nothing"
 		}
 		return "another name of " + name
@@ -221,7 +223,8 @@ func (r *refreshed) edit() string {
 		return "nothing"
 	default:
 		at := max(strings.LastIndex(text, "\n\n"), 0)
-		sentence := "\n\nThe " + word + " with the depends of kettle sits on `opt." + word + "`; see [that](https://example.com/" + word + ").\n"
+		sentence := fmt.Sprintf("\n\nThe %s that depends on kettle sits on `opt.%s`; see [%s](https://example.com/).\n",
+			word, word, word)
 		if kind%2 == 0 && at > 100 {
 			r.put(name, text[:at]+sentence) // without the last paragraph
 		} else {
@@ -234,11 +237,7 @@ func (r *refreshed) edit() string {
 // After any change, a refreshed site is the one that a whole build makes, byte for byte.
 func TestRefresh(t *testing.T) {
 	defer docs.SetMaxFull(10_000)()
-	steps := 40
-	if testing.Short() {
-		steps = 10
-	}
-	for _, layout := range []sitewriter.Layout{sitewriter.Packed, sitewriter.OneFile} {
+	for layout, steps := range map[sitewriter.Layout]int{sitewriter.Packed: 30, sitewriter.OneFile: 8} {
 		t.Run(string(layout)+"layout", func(t *testing.T) {
 			r := newRefreshed(t, layout)
 			r.compare("the first build")
@@ -255,4 +254,91 @@ func TestRefresh(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A site that was changed, a write that was interrupted and a damaged record are noticed: the next
+// build repairs all.
+func TestRefreshRepairs(t *testing.T) {
+	defer docs.SetMaxFull(10_000)()
+	r := newRefreshed(t, sitewriter.Packed)
+	r.compare("the first build")
+	sentence := func() {
+		r.put("part01/p1.md", r.get("part01/p1.md")+fmt.Sprintf("\nThe kettle number %d.\n", r.random.Intn(1000)))
+	}
+	// patched refreshes after an edit, which is a patch unless something is wrong.
+	patched := func(when string, want bool) {
+		t.Helper()
+		sentence()
+		before := r.patches
+		r.compare(when)
+		if got := r.patches > before; got != want {
+			t.Errorf("%s: a patch is %t, want %t", when, got, want)
+		}
+	}
+	site := func(name string) string { return filepath.Join(r.dir, "site", filepath.FromSlash(name)) }
+	patched("an edit", true)
+	for name, damage := range map[string]func() error{
+		"an edited file": func() error {
+			data, err := os.ReadFile(site("llms.txt"))
+			data[3] ^= 1
+			return errors.Join(err, os.WriteFile(site("llms.txt"), data, 0o644))
+		},
+		"a deleted file":  func() error { return os.Remove(site("resources/home.json")) },
+		"a journal":       func() error { return os.WriteFile(site(".staticmcp/journal"), []byte("\nllms.txt\n"), 0o644) },
+		"without records": func() error { return os.RemoveAll(r.opts.CacheDir) },
+		"damaged records": func() error {
+			return filepath.WalkDir(r.opts.CacheDir, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || !strings.HasSuffix(path, ".pages") {
+					return err
+				}
+				data, err := os.ReadFile(path)
+				for i := 100; i < len(data); i += 500 {
+					data[i] ^= 0x55
+				}
+				return errors.Join(err, os.WriteFile(path, data, 0o600))
+			})
+		},
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		patched(name, false)
+		patched("after "+name, true)
+	}
+	// A folder with the name of a temporary file interrupts the write of the resource.
+	blocked := site("resources/part01/.slipway-tmp")
+	if err := os.MkdirAll(filepath.Join(blocked, "more"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sentence()
+	in, err := docs.Dir(filepath.Join(r.dir, "docs"), &r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sitewriter.Refresh(t.Context(), in, sitewriter.Dir(filepath.Join(r.dir, "site")), &r.write); err == nil {
+		t.Fatal("nothing was interrupted")
+	}
+	if err := os.RemoveAll(blocked); err != nil {
+		t.Fatal(err)
+	}
+	patched("an interrupted patch", false)
+	patched("after an interrupted patch", true)
+}
+
+// Contents that change without a change of size, time and number are noticed if the time is recent.
+func TestRefreshOfARecentFile(t *testing.T) {
+	defer docs.SetMaxFull(10_000)()
+	r := newRefreshed(t, sitewriter.Packed)
+	r.put("part01/p1.md", r.get("part01/p1.md")+"\nThe lid is closed.\n")
+	r.compare("the first build")
+	name := filepath.Join(r.dir, "docs", "part01", "p1.md")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put("part01/p1.md", strings.Replace(r.get("part01/p1.md"), "The lid is closed", "The lid is opened", 1))
+	if err := os.Chtimes(name, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	r.compare("an edit within the same tick")
 }

@@ -112,8 +112,8 @@ func (f *Folder) Records() (dir, name string) {
 	if err != nil || err2 != nil || programVersion() == "" || f.opts.CacheDir == "" {
 		return "", ""
 	}
-	return f.opts.CacheDir, fmt.Sprintf("record %d %d %s\n%q %q\n%s", recordFormat, cacheFormat, programVersion(), abs, f.dir,
-		options)
+	return f.opts.CacheDir, fmt.Sprintf("record %d %d %s\n%q %q\n%s", recordFormat, cacheFormat, programVersion(), abs,
+		f.dir, options)
 }
 
 // RecordedSite implements [sitewriter.Patcher].
@@ -128,18 +128,28 @@ func (f *Folder) RecordedSite(ctx context.Context) (*sitewriter.Site, func() [][
 	}
 	recording := *f
 	recording.opts.recording = true
+	beside := f.besideNow()
 	set, err := recording.Read(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	m := newMaker(set, recording.siteOptions())
 	site, err := m.site(ctx)
-	return site, func() [][]byte { return m.recorded(f) }, err
+	return site, func() [][]byte { return m.recorded(beside) }, err
 }
 
-// recorded returns the record of the site, after it was written, or nil if changes of some of its
-// pages cannot be told.
-func (m *maker) recorded(f *Folder) [][]byte {
+// besideNow returns the hash of the state of navigation files that are not among the documents.
+func (f *Folder) besideNow() pagecache.Key {
+	paths := f.Paths()[1:]
+	if !fsutil.Newest(paths...).Before(time.Now().Add(-racy)) {
+		return pagecache.Key{} // no state that is known
+	}
+	return pagecache.Key(fsutil.Snapshot(paths...))
+}
+
+// recorded returns the record of the site, after it was written, or nil if it can never be
+// patched.
+func (m *maker) recorded(beside pagecache.Key) [][]byte {
 	r := &record{
 		title:       m.set.Title,
 		description: m.set.Description,
@@ -149,9 +159,9 @@ func (m *maker) recorded(f *Folder) [][]byte {
 		place:       m.set.place,
 		published:   m.set.published,
 		others:      m.set.others,
-		beside:      pagecache.Key(fsutil.Snapshot(f.Paths()[1:]...)),
+		beside:      beside,
 	}
-	if m.full || m.counts == nil || m.set.unsettled || len(m.words) > 0 {
+	if beside == (pagecache.Key{}) || m.full || m.counts == nil || m.set.unsettled || len(m.words) > 0 {
 		return nil
 	}
 	found := make(map[string]bool)
