@@ -237,7 +237,7 @@ func (r *refreshed) edit() string {
 // After any change, a refreshed site is the one that a whole build makes, byte for byte.
 func TestRefresh(t *testing.T) {
 	defer docs.SetMaxFull(10_000)()
-	for layout, steps := range map[sitewriter.Layout]int{sitewriter.Packed: 30, sitewriter.OneFile: 8} {
+	for layout, steps := range map[sitewriter.Layout]int{sitewriter.Packed: 20, sitewriter.OneFile: 5} {
 		t.Run(string(layout)+"layout", func(t *testing.T) {
 			r := newRefreshed(t, layout)
 			r.compare("the first build")
