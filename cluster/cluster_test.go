@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -456,6 +457,63 @@ func TestMembership(t *testing.T) {
 	eventually(t, "the replica to be gone", func() bool { return peer.Context().Err() != nil })
 	if !errors.Is(context.Cause(peer.Context()), cluster.ErrGone) {
 		t.Errorf("cause %v", context.Cause(peer.Context()))
+	}
+}
+
+// TestAdvertised guards replicas that others reach at another address than the one they listen at.
+func TestAdvertised(t *testing.T) {
+	t.Parallel()
+	e := cluster.NewMemory()
+	mapped, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mapped.Close()
+	first, err := cluster.Join(t.Context(), e, &cluster.Options{Advertise: mapped.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Leave(t.Context())
+	second, err := cluster.Join(t.Context(), e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Leave(t.Context())
+	peers := second.Peers()
+	if len(peers) != 1 || peers[0].Addr != mapped.Addr().String() || first.Addr() != peers[0].Addr {
+		t.Fatalf("peers %+v, want one at %v", peers, mapped.Addr())
+	}
+	go func() { // a mapped port
+		from, err := mapped.Accept()
+		if err != nil {
+			return
+		}
+		defer from.Close()
+		to, err := net.Dial("tcp", first.Listener().Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer to.Close()
+		go func() { _, _ = io.Copy(from, to) }()
+		_, _ = io.Copy(to, from)
+	}()
+	go func() {
+		_ = http.Serve(first.Listener(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "served")
+		}))
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+peers[0].Addr+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := peers[0].Transport().RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); string(text) != "served" {
+		t.Errorf("through the mapped port: %q", text)
 	}
 }
 

@@ -69,7 +69,9 @@ type faultTest struct {
 	balancer *rotation
 	replicas []*replica
 	links    [][]*link // of each replica to the servers of the engine
-	clients  sync.WaitGroup
+	// between is where the others connect to each replica.
+	between []*link
+	clients sync.WaitGroup
 
 	mu       sync.Mutex // guards the following fields
 	outcomes map[string]int
@@ -90,7 +92,8 @@ func checkFaults(t *testing.T, engine *engineNodes) {
 	for range 3 { // they wait for the engine, which has just started
 		url, links := engine.url(t)
 		f.links = append(f.links, links)
-		f.replicas = append(f.replicas, f.replica(url))
+		f.between = append(f.between, nil)
+		f.replicas = append(f.replicas, f.replica(len(f.replicas), url))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -110,9 +113,12 @@ func checkFaults(t *testing.T, engine *engineNodes) {
 	}
 }
 
-// replica starts a replica that reaches the engine by a URL.
-func (f *faultTest) replica(url string) *replica {
-	r := startReplica(f.T, slipway, url, "--drain-delay", "1s", "../examples/http-reference")
+// replica starts a replica that reaches the engine by a URL, and that others reach through a proxy.
+func (f *faultTest) replica(i int, url string) *replica {
+	own := freeAddress(f.T)
+	f.between[i] = startLink(f.T, own)
+	r := startReplica(f.T, slipway, url, "--drain-delay", "1s", "--replica-addr", own,
+		"--replica-advertise-addr", f.between[i].addr, "../examples/http-reference")
 	f.balancer.follow(f.T, r)
 	return r
 }
@@ -136,6 +142,7 @@ func (f *faultTest) faults() (all []fault) {
 		add(false, "kill -9 of replica", replicas, f.killReplica)
 		add(false, "SIGSTOP of replica", replicas, f.stopReplica)
 		add(false, "partition of the engine from replica", replicas, f.cutReplica)
+		add(false, "partition between replicas, from replica", replicas, f.cutBetween)
 		add(true, "kill -9 of engine server", nodes, f.killNode)
 		add(true, "SIGSTOP of engine server", nodes, f.stopNode)
 		if f.engine.routes != nil {
@@ -162,7 +169,7 @@ func (f *faultTest) killReplica(i int) {
 	_ = f.replicas[i].process.Process.Kill()
 	<-f.replicas[i].exited
 	time.Sleep(2 * time.Second)
-	f.replicas[i] = f.replica(f.url(i))
+	f.replicas[i] = f.replica(i, f.url(i))
 }
 
 func (f *faultTest) stopReplica(i int) {
@@ -179,6 +186,20 @@ func (f *faultTest) cutReplica(i int) {
 	}
 	cut(true)
 	time.Sleep(5 * time.Second) // longer than its lease
+	cut(false)
+}
+
+// cutBetween cuts two replicas off from all others, and from each other. Both reach the engine, which keeps their
+// leases, and clients reach both.
+func (f *faultTest) cutBetween(i int) {
+	cut := func(silent bool) {
+		for _, at := range []int{i, (i + 1) % len(f.between)} {
+			l := f.between[at]
+			l.set(func() { l.silent = silent })
+		}
+	}
+	cut(true)
+	time.Sleep(5 * time.Second) // longer than a lease
 	cut(false)
 }
 
@@ -212,7 +233,7 @@ func (f *faultTest) killEngine() {
 
 func (f *faultTest) rollReplicas() {
 	for i, old := range f.replicas {
-		f.replicas[i] = f.replica(f.url(i))
+		f.replicas[i] = f.replica(i, f.url(i))
 		time.Sleep(500 * time.Millisecond)
 		old.stop(f.T)
 	}
