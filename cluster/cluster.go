@@ -84,5 +84,8 @@ var ErrNotFound = errors.New("no such record")
 // ErrConflict means that a record is not in the state that the caller expects.
 var ErrConflict = errors.New("the record has changed")
 
+// ErrRefused means that an engine refuses the user or the password.
+var ErrRefused = errors.New("the engine refuses the user or the password")
+
 // ErrTooLarge means that a message has more than [MaxMessage] bytes.
 var ErrTooLarge = errors.New("the message is too large")

@@ -268,6 +268,9 @@ func TestNATSSecrets(t *testing.T) {
 				if (err == nil) != (secret == c.secret) {
 					t.Errorf("secret %t: %v", secret == c.secret, err)
 				}
+				if secret == c.wrong && !errors.Is(err, cluster.ErrRefused) {
+					t.Errorf("wrong secret: %v, want %v", err, cluster.ErrRefused)
+				}
 				if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
 					t.Errorf("the error repeats the secret: %v", err)
 				}

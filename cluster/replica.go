@@ -38,7 +38,7 @@ type Options struct {
 	// It reports four times as often.
 	Lease time.Duration
 	// Wait is how long Join tries again if the engine fails, such as a NATS cluster that has no leader yet; 0 means
-	// that it returns the first error.
+	// that it returns the first error. [ErrFormat] and [ErrRefused] are returned at once.
 	Wait time.Duration
 	// Logger receives messages for operators; nil discards them.
 	Logger *slog.Logger
@@ -225,7 +225,8 @@ func (r *Replica) beginWithin(ctx context.Context) error {
 	reason := ""
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		err := r.begin(ctx)
-		if err == nil || errors.Is(err, ErrFormat) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+		permanent := errors.Is(err, ErrFormat) || errors.Is(err, ErrRefused)
+		if err == nil || permanent || ctx.Err() != nil || time.Now().Add(pause).After(until) {
 			return err
 		}
 		if err.Error() != reason || time.Since(logged) > logRetries {

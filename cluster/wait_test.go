@@ -1,16 +1,23 @@
 package cluster_test
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/cluster/redis"
+	"github.com/slipway-mcp/slipway/internal/test/redistest"
 )
 
 // leaderless is an engine that cannot store anything for a number of calls, such as NATS before it has a leader.
@@ -18,13 +25,14 @@ type leaderless struct {
 	cluster.Engine
 
 	left atomic.Int64
+	err  error // nil for errLeaderless
 }
 
 var errLeaderless = errors.New("there is no leader")
 
 func (l *leaderless) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
 	if l.left.Add(-1) >= 0 {
-		return 0, errLeaderless
+		return 0, cmp.Or(l.err, errLeaderless)
 	}
 	return l.Engine.Create(ctx, key, value, ttl)
 }
@@ -57,6 +65,50 @@ func TestJoinWaits(t *testing.T) {
 		_, err = cluster.Join(t.Context(), e, &cluster.Options{Wait: wait})
 		if !errors.Is(err, errLeaderless) || time.Since(began) < wait/2 {
 			t.Errorf("Join = %v after %v, want %v after %v", err, time.Since(began), errLeaderless, wait)
+		}
+	}
+}
+
+// TestJoinRefused guards a wrong password: no replica waits for it to become right.
+func TestJoinRefused(t *testing.T) {
+	t.Parallel()
+	e := &leaderless{
+		Engine: cluster.NewMemory(),
+		err:    fmt.Errorf("host: %w", cluster.ErrRefused),
+	}
+	e.left.Store(1 << 30)
+	began := time.Now()
+	_, err := cluster.Join(t.Context(), e, &cluster.Options{Wait: time.Minute})
+	if !errors.Is(err, cluster.ErrRefused) || time.Since(began) > 20*time.Second {
+		t.Errorf("Join = %v after %v, want %v at once", err, time.Since(began), cluster.ErrRefused)
+	}
+}
+
+// TestRedisRefused guards that wrong and missing passwords of Redis are recognized as such.
+func TestRedisRefused(t *testing.T) {
+	t.Parallel()
+	addr := redistest.Start(t)
+	open := func(password string) cluster.Engine {
+		e, err := redis.Open("redis://"+addr, &redis.Options{Password: func() (string, error) { return password, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		return e
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "CONFIG SET requirepass right\r\n")
+	if answer, err := bufio.NewReader(c).ReadString('\n'); err != nil || answer != "+OK\r\n" {
+		t.Fatalf("set a password: %q %v", answer, err)
+	}
+	for password, refused := range map[string]bool{"right": false, "wrong": true, "": true} {
+		_, err := open(password).Create(t.Context(), "g/"+cmp.Or(password, "none"), nil, time.Minute)
+		if errors.Is(err, cluster.ErrRefused) != refused || !refused && err != nil {
+			t.Errorf("password %q: %v", password, err)
 		}
 	}
 }

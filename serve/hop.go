@@ -138,8 +138,8 @@ func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 		Handler:           p.receive(h),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
-		IdleTimeout:       o.IdleTimeout,
-		MaxHeader:         o.MaxHeader + 4<<10, // for the headers between replicas
+		IdleTimeout:       2 * hophttp.IdleTimeout, // that of clients may be shorter than connections are kept
+		MaxHeader:         o.MaxHeader + 4<<10,     // for the headers between replicas
 		Log:               o.Logger,
 	}
 	return p

@@ -49,7 +49,13 @@ func startLeased(t *testing.T, e cluster.Engine, src mcp.Source, timeout, lease 
 // startWithOptions starts a replica with a lease, for which it completes the options.
 func startWithOptions(t *testing.T, e cluster.Engine, src mcp.Source, o *serve.Options, lease time.Duration) *replica {
 	t.Helper()
-	r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: lease})
+	return startJoined(t, e, src, o, &cluster.Options{Lease: lease})
+}
+
+// startJoined starts a replica that joins with options.
+func startJoined(t *testing.T, e cluster.Engine, src mcp.Source, o *serve.Options, as *cluster.Options) *replica {
+	t.Helper()
+	r, err := cluster.Join(t.Context(), e, as)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"github.com/slipway-mcp/slipway/cluster"
 )
 
 // attempt is an attempt to connect, which all callers wait for. Its results may be read once
@@ -110,6 +112,10 @@ func (e *Engine) dial() (*nats.Conn, error) {
 	defer d.mu.Unlock()
 	if errors.Is(err, nats.ErrNoServers) && d.last != nil {
 		err = d.last
+	}
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired) {
+		err = fmt.Errorf("%w: %w", cluster.ErrRefused, err)
 	}
 	return nil, fmt.Errorf("%s: %w", strings.Join(e.hosts, ", "), err)
 }

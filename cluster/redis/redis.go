@@ -142,7 +142,7 @@ func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
 	}
 	c, err := redis.DialContext(ctx, "tcp", s.Host, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Host, err)
+		return nil, fmt.Errorf("%s: %w", s.Host, markRefused(err))
 	}
 	role, err := redis.Values(c.Do("ROLE"))
 	if err == nil && len(role) > 0 {
@@ -152,9 +152,22 @@ func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
 	}
 	if err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("%s: %w", s.Host, err)
+		return nil, fmt.Errorf("%s: %w", s.Host, markRefused(err))
 	}
 	return c, nil
+}
+
+// markRefused adds [cluster.ErrRefused] to the error of a user or a password. The first word of an error is its code.
+func markRefused(err error) error {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	switch code, _, _ := strings.Cut(string(answer), " "); code {
+	case "NOAUTH", "WRONGPASS", "NOPERM":
+		return fmt.Errorf("%w: %w", cluster.ErrRefused, err)
+	}
+	return err
 }
 
 // Hosts returns the addresses of the database, as host:port.

@@ -59,6 +59,9 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 	if err != nil {
 		_ = engine.Close()
 		hint := "check that the engine runs, and the URL"
+		if errors.Is(err, cluster.ErrRefused) {
+			hint = "check the user in the URL, and --cluster-password-file"
+		}
 		if errors.Is(err, cluster.ErrFormat) {
 			hint = "stop the replicas of the other format first, or give these a cluster of their own with ?name=NAME"
 		}

@@ -21,9 +21,10 @@ import (
 const (
 	bufferSize = 4 << 10 // read at once; most messages fit
 	maxHead    = 128 << 10
-	maxFields  = 1000
-	maxLine    = 256     // the size of a chunk, with extensions
-	maxTrailer = 8 << 10 // after the last chunk; ignored
+	// usualFields is for how many header fields memory is reserved at once.
+	usualFields = 100
+	maxLine     = 256     // the size of a chunk, with extensions
+	maxTrailer  = 8 << 10 // after the last chunk; ignored
 )
 
 // errMessage is the error of messages that are not HTTP/1.1, or too large.
@@ -112,10 +113,8 @@ type fields struct {
 // parseFields parses the lines after the first one of a head. Fields of the connection are not in the header.
 func parseFields(text string) (f fields, err error) {
 	f.length = -1
-	count := strings.Count(text, "\r\n") + 1
-	if count > maxFields {
-		return f, fmt.Errorf("%w: more than %d header fields", errMessage, maxFields)
-	}
+	// As with net/http, which accepted them from the client, the number of fields is limited by their bytes alone.
+	count := min(strings.Count(text, "\r\n")+1, usualFields)
 	f.header = make(http.Header, count)
 	values := make([]string, 0, count) // one array for the values of all fields
 	var dropped []string

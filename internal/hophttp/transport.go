@@ -18,13 +18,16 @@ import (
 
 // Limits of connections and times.
 const (
-	maxIdle     = 64
-	idleTimeout = time.Minute
+	maxIdle = 64
 	// continueTimeout is how long the body of a request with Expect waits for the other replica to ask for it.
 	continueTimeout = time.Second
 	// maxJoined is the largest body that is sent in one write with its head.
 	maxJoined = 64 << 10
 )
+
+// IdleTimeout is how long a [Transport] keeps an idle connection. That of a [Server] must be longer: a request that is
+// sent while the server closes the connection may have been served.
+const IdleTimeout = time.Minute
 
 // NotSentError is the error of a request of which nothing was sent, because there was no connection.
 type NotSentError struct{ Err error }
@@ -154,7 +157,7 @@ func (t *Transport) put(c *conn) {
 	}
 	t.idle = append(t.idle, c)
 	if t.expiry == nil {
-		t.expiry = time.AfterFunc(idleTimeout, t.expire)
+		t.expiry = time.AfterFunc(IdleTimeout, t.expire)
 	}
 }
 
@@ -162,14 +165,14 @@ func (t *Transport) put(c *conn) {
 func (t *Transport) expire() {
 	t.mu.Lock()
 	now, n := time.Now(), 0
-	for n < len(t.idle) && now.Sub(t.idle[n].since) >= idleTimeout {
+	for n < len(t.idle) && now.Sub(t.idle[n].since) >= IdleTimeout {
 		n++
 	}
 	old := slices.Clone(t.idle[:n])
 	t.idle = slices.Delete(t.idle, 0, n)
 	t.expiry = nil
 	if len(t.idle) > 0 {
-		t.expiry = time.AfterFunc(idleTimeout-now.Sub(t.idle[0].since), t.expire)
+		t.expiry = time.AfterFunc(IdleTimeout-now.Sub(t.idle[0].since), t.expire)
 	}
 	t.mu.Unlock()
 	for _, c := range old {

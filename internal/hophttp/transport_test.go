@@ -333,7 +333,7 @@ func TestIncomplete(t *testing.T) {
 		ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ok + "Transfer-Encoding: gzip\r\n\r\n",
 		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\n123\r\n0\r\n\r\n", ok + "Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
 		ok + "No colon\r\n\r\n", ok + "A: b\r\n folded\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20\r\n\r\n",
-		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\n\r\n", ok + strings.Repeat("A: b\r\n", 1001) + "\r\n",
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\n\r\n", ok + strings.Repeat("A: b\r\n", 30000) + "\r\n",
 		ok + "A: " + strings.Repeat("b", 200<<10) + "\r\n\r\n",
 	} {
 		d := serveText(t, text)

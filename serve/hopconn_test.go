@@ -1,0 +1,64 @@
+package serve_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// TestHopConnectionsKept guards connections between replicas: they outlive those of clients, as a request on one that
+// the owner closes at that moment would fail with "it may have run".
+func TestHopConnectionsKept(t *testing.T) {
+	t.Parallel()
+	e := cluster.NewMemory()
+	var dials atomic.Int64
+	as := &cluster.Options{System: cluster.System{
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials.Add(1)
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		},
+	}}
+	src := newStateless()
+	opts := func() *serve.Options {
+		return &serve.Options{Connections: serve.Connections{IdleTimeout: 20 * time.Millisecond}}
+	}
+	owner := startWithOptions(t, e, src, opts(), 4*time.Second)
+	other := startJoined(t, e, src, opts(), as)
+	header := startSession(t, owner, e)
+	header["Connection"] = "close" // that of the client could end at the moment of the next call
+	other.mustCall(t, header, 1)
+	before := dials.Load()
+	for i := range 5 {
+		<-time.After(60 * time.Millisecond) // longer than the connection of a client may be idle
+		other.mustCall(t, header, i)
+	}
+	if n := dials.Load() - before; n > 0 {
+		t.Errorf("%d connections for calls after the first, want none", n)
+	}
+}
+
+// TestHopOfManyFields guards requests with many header fields: a hop makes no difference.
+func TestHopOfManyFields(t *testing.T) {
+	t.Parallel()
+	e := cluster.NewMemory()
+	src := newStateless()
+	owner, other := startReplica(t, e, src), startReplica(t, e, src)
+	header := startSession(t, owner, e)
+	for i := range 2000 {
+		header[fmt.Sprint("X-Field-", i)] = "v"
+	}
+	for _, p := range []*replica{owner, other} {
+		if status, _, answer := p.post(t, header, callOf(1, "echo")); status != http.StatusOK ||
+			!strings.Contains(answer, `{\"n\":1}`) {
+			t.Errorf("2,000 fields: %d %.200s", status, answer)
+		}
+	}
+}
