@@ -25,6 +25,7 @@ type Group struct {
 	mu      sync.Mutex // guards the following fields
 	version uint64
 	records map[string]Record // by the part of the key after the group
+	marked  bool              // the group has had a marker
 	// touched are the names that have changed since the current Sync began.
 	touched map[string]bool
 }
@@ -107,7 +108,8 @@ func (g *Group) receive(ctx context.Context, sub Subscription) {
 			if !errors.Is(err, ErrNotFound) {
 				return err
 			}
-			if err = g.readMarker(ctx); err == nil {
+			lost, err := g.readMarker(ctx)
+			if err == nil && !lost {
 				g.drop(g.nameOf(e.Key))
 			}
 			return err
@@ -130,7 +132,14 @@ func (g *Group) put(name string, r Record) {
 		return
 	}
 	g.records[name] = r
+	g.noteMarkerLocked()
 	g.touchLocked(name)
+}
+
+// noteMarkerLocked notes whether the group has a marker.
+func (g *Group) noteMarkerLocked() {
+	_, ok := g.records[Marker]
+	g.marked = g.marked || ok
 }
 
 // touchLocked notes a change.
@@ -150,19 +159,22 @@ func (g *Group) drop(name string) {
 	}
 }
 
-// readMarker reads the marker again, if the group has one, because a record is missing: it was
-// deleted only if the marker is still there. If the engine has lost its data, the marker has to
-// be missed first, or a record that was lost would look as if it had been deleted.
-func (g *Group) readMarker(ctx context.Context) error {
-	if _, err := g.Get(Marker); err != nil {
-		return nil
+// readMarker reads the marker again, if the group has ever had one, because a record is missing: it was
+// deleted only if the marker is still the same. Otherwise the engine has lost its data.
+func (g *Group) readMarker(ctx context.Context) (lost bool, err error) {
+	g.mu.Lock()
+	before := g.records[Marker]
+	marked := g.marked
+	g.mu.Unlock()
+	if !marked {
+		return false, nil
 	}
-	_, err := g.Read(ctx, Marker)
+	now, err := g.Read(ctx, Marker)
 	if errors.Is(err, ErrNotFound) {
 		g.drop(Marker)
-		return nil
+		return true, nil
 	}
-	return err
+	return now.Revision != before.Revision, err
 }
 
 // readKeys reads the keys of the cluster if a record is sealed with one that the replica does not
@@ -182,12 +194,14 @@ func (g *Group) readKeys(ctx context.Context, records ...Record) error {
 }
 
 // Sync reads all records from the engine. Afterwards, the group has every change that was made
-// before the call.
+// before the call. If the engine has lost its data, which its marker shows, the group also keeps
+// what it had, until the first Sync after that with the new marker.
 func (g *Group) Sync(ctx context.Context) error {
 	g.syncing.Lock()
 	defer g.syncing.Unlock()
 	g.mu.Lock()
 	g.touched = make(map[string]bool)
+	before := g.records[Marker]
 	g.mu.Unlock()
 	all, err := g.replica.engine.List(ctx, g.name)
 	if err != nil {
@@ -203,7 +217,7 @@ func (g *Group) Sync(ctx context.Context) error {
 	if g.lacks(fresh) {
 		// A list need not be of one time: the engine may have lost its data during it. The marker is
 		// then touched.
-		if err := g.readMarker(ctx); err != nil {
+		if _, err := g.readMarker(ctx); err != nil {
 			return err
 		}
 	}
@@ -216,6 +230,13 @@ func (g *Group) Sync(ctx context.Context) error {
 		}
 	}
 	g.touched = nil
+	if marker, ok := fresh[Marker]; g.marked && (!ok || marker.Revision != before.Revision) {
+		for name, r := range g.records {
+			if _, ok := fresh[name]; !ok && name != Marker {
+				fresh[name] = r
+			}
+		}
+	}
 	same := maps.EqualFunc(g.records, fresh, func(a, b Record) bool {
 		return a.Revision == b.Revision && bytes.Equal(a.Value, b.Value)
 	})
@@ -223,6 +244,7 @@ func (g *Group) Sync(ctx context.Context) error {
 		g.records = fresh
 		g.version++
 	}
+	g.noteMarkerLocked()
 	return nil
 }
 

@@ -147,7 +147,7 @@ func followThings(t *testing.T, e cluster.Engine) (*cluster.Replica, *cluster.Gr
 }
 
 // TestLossIsNoDeletion guards logins in an engine that loses its data right after one was stored:
-// a record that is missing is not missed before the marker, so that the login has not ended.
+// the marker is missed then and the record is kept, so that the login has not ended.
 func TestLossIsNoDeletion(t *testing.T) {
 	memory := cluster.NewMemory()
 	lose := func() {
@@ -180,12 +180,12 @@ func TestLossIsNoDeletion(t *testing.T) {
 	}
 	check := func(how string) {
 		t.Helper()
-		eventually(t, "the record to be missed", func() bool {
-			_, err := g.Get("a")
+		eventually(t, "the marker to be missed", func() bool {
+			_, err := g.Get(cluster.Marker)
 			return err != nil
 		})
-		if _, err := g.Get(cluster.Marker); err == nil {
-			t.Errorf("%s: the record is missing, and the marker is not", how)
+		if _, err := g.Get("a"); err != nil {
+			t.Errorf("%s: the record is missing, want that it is kept", how)
 		}
 	}
 	begin()
@@ -203,6 +203,36 @@ func TestLossIsNoDeletion(t *testing.T) {
 		t.Error(err)
 	}
 	check("a list")
+}
+
+// TestLossKeepsRecords guards the newest token of a login, which a replica may have in the group alone
+// when it finds that the engine has lost its data: it stays until the next Sync.
+func TestLossKeepsRecords(t *testing.T) {
+	memory := cluster.NewMemory()
+	_, g := followThings(t, memory)
+	if _, err := g.Mark(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Put(t.Context(), "a", []byte("newest"), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	memory.Lose() // ends the subscription too
+	eventually(t, "the marker to be missed", func() bool {
+		_, err := g.Get(cluster.Marker)
+		return err != nil
+	})
+	if r, err := g.Get("a"); err != nil || string(r.Value) != "newest" {
+		t.Errorf("after a loss, Get = %q, %v, want the record", r.Value, err)
+	}
+	if _, err := g.Mark(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := g.Get("a"); err == nil {
+		t.Errorf("Get = %q of a record that no replica has stored again", r.Value)
+	}
 }
 
 // lossyList is an engine that loses its data while a list is read, after the marker.

@@ -115,6 +115,9 @@ func (v *Vault) Follow(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			if shared := v.client.store.shared; shared != nil {
+				shared.finish()
+			}
 			return
 		case <-tick.C:
 		}

@@ -179,13 +179,20 @@ func (e entry) newer(other entry) bool {
 	return e.Login != nil && other.Login != nil && e.Login.Obtained.After(other.Login.Obtained)
 }
 
+// lost reports whether the engine has lost its data, and this replica has not restored what it knows.
+func (s *sharedStore) lost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lostLocked(s.group.Records())
+}
+
 func (s *sharedStore) lostLocked(records map[string]cluster.Record) bool {
 	return string(records[cluster.Marker].Value) != s.epoch
 }
 
 // restore stores the entries again after the engine has lost its data.
 func (s *sharedStore) restore(ctx context.Context) {
-	if _, err := s.group.Read(ctx, cluster.Marker); errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
+	if _, err := s.group.Read(ctx, cluster.Marker); errors.Is(err, cluster.ErrNotFound) && s.sync(ctx) != nil {
 		return // the next time
 	}
 	s.mu.Lock()
@@ -193,6 +200,7 @@ func (s *sharedStore) restore(ctx context.Context) {
 		s.mu.Unlock()
 		return
 	}
+	s.loadLocked(s.group.Records())
 	known := maps.Clone(s.opened)
 	s.mu.Unlock()
 	for name, o := range known {
@@ -235,13 +243,27 @@ func (s *sharedStore) update(ctx context.Context, change func(all contents) (cha
 	}
 }
 
+// sync reads all records from the engine. What is known until then is opened before, because the
+// engine may have lost it.
+func (s *sharedStore) sync(ctx context.Context) error {
+	s.load()
+	return s.group.Sync(ctx)
+}
+
 const retryShared = 50 * time.Millisecond
 
 var errFull = fmt.Errorf("the store has %d logins and registrations: log out of some first", maxEntries)
 
 func (s *sharedStore) tryUpdate(ctx context.Context, change func(all contents) (changed bool)) error {
-	if err := s.group.Sync(ctx); err != nil {
+	if err := s.sync(ctx); err != nil {
 		return err
+	}
+	if s.lost() {
+		// The records in the group are those from before, which cannot be replaced.
+		s.restore(ctx)
+		if err := s.sync(ctx); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	records := s.group.Records()
@@ -315,6 +337,15 @@ func (s *sharedStore) restoreNewer(ctx context.Context, name string, e entry) er
 		return nil
 	}
 	return s.put(ctx, name, e, r.Revision)
+}
+
+// finish restores what the engine has lost, if this replica knows of the loss and has not done so yet:
+// it may be the only one that has the newest token of a login. An earlier one of another replica
+// is spent, and would end the login.
+func (s *sharedStore) finish() {
+	if s.lost() {
+		s.maintain(context.Background())
+	}
 }
 
 // maintain repairs what the engine has, within a few seconds.

@@ -431,7 +431,7 @@ func (s *Store) sync(ctx context.Context) error {
 	if s.shared == nil {
 		return nil
 	}
-	return s.shared.group.Sync(ctx)
+	return s.shared.sync(ctx)
 }
 
 // trimmedLines returns the lines of a text that are not empty.
