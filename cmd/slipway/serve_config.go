@@ -190,6 +190,11 @@ func (f *configFlags) overlay(flags *pflag.FlagSet) error {
 				return err
 			}
 			continue
+		case isByName(flag.Name):
+			if keepNames(flag, v) {
+				f.origins[flag.Name] += ", " + origin
+			}
+			continue
 		default:
 			continue
 		}
@@ -199,6 +204,31 @@ func (f *configFlags) overlay(flags *pflag.FlagSet) error {
 		f.origins[flag.Name] = origin
 	}
 	return nil
+}
+
+// isByName reports whether a flag replaces the value of the file by name, and not as a whole: a flag about
+// one endpoint must not drop the scopes or the policy of another.
+func isByName(flag string) bool {
+	return flag == "endpoint" || flag == "endpoint-scope" || flag == "endpoint-policy"
+}
+
+// keepNames adds the values in the file whose names the flag does not have, and reports whether there are any.
+func keepNames(flag *pflag.Flag, v *settings.Value) (kept bool) {
+	list := flag.Value.(pflag.SliceValue)
+	all := list.GetSlice()
+	given := make(map[string]bool)
+	for _, text := range all {
+		name, _, _ := strings.Cut(text, "=")
+		given[name] = true
+	}
+	for _, text := range v.Texts {
+		if name, _, _ := strings.Cut(text, "="); !given[name] {
+			all = append(all, text)
+			kept = true
+		}
+	}
+	_ = list.Replace(all) // a list of strings takes all of them
+	return kept
 }
 
 // withHost combines the host of the file with the port of the environment.
