@@ -46,6 +46,9 @@ func startLeased(t *testing.T, e cluster.Engine, src mcp.Source, timeout, lease 
 	return startWithOptions(t, e, src, &serve.Options{Connections: serve.Connections{DrainTimeout: timeout}}, lease)
 }
 
+// steadyLease is for tests in which no lease ends, also if the machine is busy for seconds.
+const steadyLease = 30 * time.Second
+
 // startWithOptions starts a replica with a lease, for which it completes the options.
 func startWithOptions(t *testing.T, e cluster.Engine, src mcp.Source, o *serve.Options, lease time.Duration) *replica {
 	t.Helper()

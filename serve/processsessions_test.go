@@ -28,6 +28,8 @@ type programs struct {
 	// subscribed are what each process was asked to watch, by the number of its start.
 	subscribed map[int][]string
 
+	// lease is that of the replicas.
+	lease time.Duration
 	// exit is how long a process takes to exit.
 	exit time.Duration
 	// waiting receives a value for each call of the tool wait, which lasts until goOn is closed.
@@ -38,6 +40,7 @@ type programs struct {
 
 func newPrograms() *programs {
 	p := &programs{
+		lease:       time.Second,
 		subscribed:  make(map[int][]string),
 		subscribing: make(chan struct{}, 10),
 		answer:      make(chan struct{}),
@@ -223,7 +226,7 @@ func serveIsolated(
 				}
 			},
 		},
-	}, time.Second)
+	}, p.lease)
 	stop := r.stop
 	r.stop = func() {
 		stop()
@@ -271,6 +274,7 @@ func TestProcessHandover(t *testing.T) {
 	e := cluster.NewMemory()
 	p := newPrograms()
 	p.exit = 100 * time.Millisecond
+	p.lease = steadyLease
 	a := serveProcesses(t, e, p, client.FailoverRestart)
 	b := serveProcesses(t, e, p, client.FailoverRestart)
 	header, second := beginProcess(t, a, e)

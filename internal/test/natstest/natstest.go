@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/test/freeaddr"
 )
 
 // Server is a NATS server with JetStream, as a process.
@@ -39,7 +41,7 @@ func StartCluster(t testing.TB, n int) []*Server {
 	t.Helper()
 	routes := make([]string, n)
 	for i := range routes {
-		routes[i] = "nats://" + freeAddr(t)
+		routes[i] = "nats://" + freeaddr.On(t)
 	}
 	servers := make([]*Server, n)
 	for i := range servers {
@@ -53,7 +55,7 @@ func StartCluster(t testing.TB, n int) []*Server {
 func newServer(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{
-		Addr:    freeAddr(t),
+		Addr:    freeaddr.On(t),
 		program: program(t),
 		store:   t.TempDir(),
 	}
@@ -95,16 +97,6 @@ func moduleRoot(t testing.TB) string {
 	}
 	t.Fatal("the folder of the repository was not found")
 	return ""
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // Run starts a server that does not run.

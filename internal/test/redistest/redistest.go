@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/test/freeaddr"
 )
 
 // Start starts the redis-server of this machine without data, and returns its address once it
@@ -16,13 +18,8 @@ func Start(t testing.TB) (addr string) {
 	if err != nil {
 		t.Skip("redis-server is not installed")
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = ln.Addr().String()
+	addr = freeaddr.On(t)
 	_, port, _ := net.SplitHostPort(addr)
-	_ = ln.Close()
 	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
