@@ -431,6 +431,9 @@ func (p *Provider) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, r.PostFormValue("to"), http.StatusSeeOther)
 }
 
+// SubjectToken is the ID token that the token endpoint exchanges for one of the audience "crm".
+const SubjectToken = "subject-0123456789"
+
 // token answers the token endpoint.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
@@ -485,6 +488,16 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		id, secret, _ := r.BasicAuth()
 		if id != "fixed%20id" && id != "fixed+id" || secret != "s%3Acret" {
 			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		p.answerLocked(w, grantedTo(id, form, form.Get("scope")), false)
+	case "urn:ietf:params:oauth:grant-type:token-exchange":
+		const kind = "urn:ietf:params:oauth:token-type:"
+		id, secret, _ := r.BasicAuth()
+		if id != "fixed+id" || secret != "s%3Acret" || form.Get("subject_token") != SubjectToken ||
+			form.Get("subject_token_type") != kind+"id_token" || form.Get("requested_token_type") != kind+"access_token" ||
+			form.Get("audience") != "crm" {
+			oauthError(w, "invalid_grant")
 			return
 		}
 		p.answerLocked(w, grantedTo(id, form, form.Get("scope")), false)
