@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -41,12 +42,13 @@ func (p *placer) homeOf(
 	w http.ResponseWriter, r *http.Request, caller string, before func(),
 ) (home *callerHome, done bool) {
 	for range maxHops {
+		gone := p.notHomes()
 		home, peer, err := p.homes.find(r.Context(), caller, homeQuery{
 			place: p.forwards.hops == 0 || p.retiring.Load(),
 			move:  true,
 			fresh: p.forwards.hops > 0,
 
-			unreachable: p.unreachable,
+			unreachable: gone,
 		})
 		switch {
 		case err != nil:
@@ -54,12 +56,15 @@ func (p *placer) homeOf(
 			return nil, true
 		case peer == nil:
 			return home, false
-		case p.forwards.hops >= maxHops || p.unreachable[peer.ID]:
+		case p.forwards.hops >= maxHops || gone[peer.ID]:
 			p.callerBusy(w, r, cluster.ErrOwned)
 			return nil, true
 		}
 		if before != nil {
 			before()
+		}
+		if p.forwards.released == (released{}) && p.homes.departure() != nil {
+			p.forwards.released.by = p.replica.ID() // the other replica may still take this one for the home
 		}
 		if p.forwardTo(w, r, peer) {
 			return nil, true
@@ -69,6 +74,18 @@ func (p *placer) homeOf(
 	}
 	p.callerBusy(w, r, errCallerBusy)
 	return nil, true
+}
+
+// notHomes returns the replicas that are not the home of a caller, even if a record still names them: those that have
+// just refused the request, and one that has passed it on after its departure.
+func (p *placer) notHomes() map[string]bool {
+	by := p.forwards.released.by
+	if by == "" || p.unreachable[by] {
+		return p.unreachable
+	}
+	all := map[string]bool{by: true}
+	maps.Copy(all, p.unreachable)
+	return all
 }
 
 // serveAtHome returns how a request without a session is served at the home of its caller. Streams and WebSockets do
@@ -161,20 +178,27 @@ func (p *placer) callerBusy(w http.ResponseWriter, r *http.Request, err error) {
 // atHome enters the home of the caller of a session that this replica has, or moves the session there. s is nil for a
 // session without a record, which ends if its home is elsewhere. ok is false if the session has to be placed again.
 func (p *placer) atHome(w http.ResponseWriter, r *http.Request, s *ownedSession) (home *callerHome, done, ok bool) {
-	if !p.homes.active() || p.homes.departure() != nil { // after a departure, sessions move by themselves
+	if !p.homes.active() {
+		return nil, false, true
+	}
+	if departing := p.homes.departure(); departing != nil { // sessions move by themselves, after their callers
+		select {
+		case <-departing:
+		case <-r.Context().Done():
+		}
 		return nil, false, true
 	}
 	caller, has := p.at.server.SessionCaller(p.id)
 	if !has {
 		return nil, false, false
 	}
-	moves := s != nil && p.retiring.Load()
+	moves, gone := s != nil && p.retiring.Load(), p.notHomes()
 	home, peer, err := p.homes.find(r.Context(), caller, homeQuery{
 		place: moves,
 		move:  moves,
 		fresh: p.forwards.hops > 0,
 
-		unreachable: p.unreachable,
+		unreachable: gone,
 	})
 	switch {
 	case err != nil:
@@ -186,7 +210,7 @@ func (p *placer) atHome(w http.ResponseWriter, r *http.Request, s *ownedSession)
 		p.at.server.DropSession(p.id)
 		p.refuseStopped(w, r)
 		return nil, true, true
-	case p.unreachable[peer.ID] || p.forwards.hops >= maxHops:
+	case gone[peer.ID] || p.forwards.hops >= maxHops:
 		p.callerBusy(w, r, cluster.ErrOwned)
 		return nil, true, true
 	case !p.sessions.release(r.Context(), s, peer.ID):
