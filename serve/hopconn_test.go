@@ -40,8 +40,9 @@ func TestHopConnectionsKept(t *testing.T) {
 		<-time.After(60 * time.Millisecond) // longer than the connection of a client may be idle
 		other.mustCall(t, header, i)
 	}
-	if n := dials.Load() - before; n > 0 {
-		t.Errorf("%d connections for calls after the first, want none", n)
+	// On a busy machine, a call that takes long has the owner probed, over a connection that is kept, too.
+	if n := dials.Load() - before; n > 1 {
+		t.Errorf("%d connections for calls after the first, want none but that of a probe", n)
 	}
 }
 

@@ -180,7 +180,7 @@ func (w *response) finish() bool {
 	if keep && !w.close {
 		return true
 	}
-	w.conn.linger()
+	w.conn.linger(maxLinger)
 	return false
 }
 

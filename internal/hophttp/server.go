@@ -53,6 +53,8 @@ const (
 	// the answer arrives; maxLinger bounds the time.
 	maxUnread = 256 << 10
 	maxLinger = 500 * time.Millisecond
+	// closedLinger is how long a request may be on its way to a connection that says that it is closed.
+	closedLinger = 100 * time.Millisecond
 )
 
 // Serve accepts connections until the listener is closed. The error is never nil.
@@ -81,7 +83,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 }
 
-// Shutdown closes the listener and idle connections, and waits for the requests in flight, or until ctx ends.
+// Shutdown closes the listener and idle connections, and waits for the requests in flight, or until ctx ends. A
+// connection that is closed says so first: a [Transport] that has just sent a request on it learns that it was not
+// served.
 func (s *Server) Shutdown(ctx context.Context) error {
 	empty := s.close(false)
 	select {
@@ -112,8 +116,11 @@ func (s *Server) close(all bool) (empty chan struct{}) {
 		_ = s.listener.Close()
 	}
 	for c, active := range s.conns {
-		if all || !active {
+		switch {
+		case all:
 			_ = closeNow(c.conn)
+		case !active:
+			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // read returns, and its goroutine closes the connection
 		}
 	}
 	return s.empty
@@ -252,10 +259,14 @@ func (c *serverConn) next() bool {
 	complete := w.handle(c.server.Handler, r.WithContext(ctx))
 	w.over.Store(true)
 	body.end()
-	if !c.unwatch() {
+	if !c.unwatch() || !complete || !w.finish() {
 		return false
 	}
-	return complete && w.finish() && c.server.setActive(c, false)
+	if !c.server.setActive(c, false) {
+		c.refuse(errClosing)
+		return false
+	}
+	return true
 }
 
 // read waits for a request and reads its head.
@@ -266,12 +277,18 @@ func (c *serverConn) read() (r *http.Request, body *requestBody, err error) {
 			c.idleBy = now.Add(s.IdleTimeout + s.IdleTimeout/2)
 			_ = c.conn.SetReadDeadline(c.idleBy)
 		}
+		if s.closing.Load() { // its deadline may have been replaced
+			return nil, nil, errClosing
+		}
 		if err := c.in.fill(); err != nil {
+			if s.closing.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+				err = errClosing
+			}
 			return nil, nil, err
 		}
 	}
 	if !s.setActive(c, true) {
-		return nil, nil, net.ErrClosed // it was idle when the server closed it: no answer could be sent
+		return nil, nil, errClosing // what has arrived is not served
 	}
 	limit := s.MaxHeader
 	if limit <= 0 {
@@ -353,14 +370,21 @@ func parseRequestLine(line string) (*http.Request, error) {
 	}, nil
 }
 
-// refuse answers what is not a request, if anything has arrived.
+// refuse says why a connection ends, if the other replica can read it: it has sent what is not a request, or what it
+// may have sent is not served any more.
 func (c *serverConn) refuse(err error) {
-	if errors.Is(err, errMessage) {
+	said, wait := "400 Bad Request", maxLinger
+	switch {
+	case errors.Is(err, errMessage):
 		c.server.debug("request of another replica refused", "remote", c.remote, "error", err)
-		_ = c.conn.SetWriteDeadline(time.Now().Add(maxLinger))
-		_, _ = io.WriteString(c.conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-		c.linger()
+	case errors.Is(err, errClosing):
+		said, wait = "503 Service Unavailable\r\n"+fieldClosed+": 1", closedLinger
+	default:
+		return
 	}
+	_ = c.conn.SetWriteDeadline(time.Now().Add(maxLinger))
+	_, _ = io.WriteString(c.conn, "HTTP/1.1 "+said+"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	c.linger(wait)
 }
 
 // arm makes watch begin soon, because the body of the request has been read. It begins at once if the other replica
@@ -449,12 +473,12 @@ func (c *serverConn) isHijacked() bool {
 
 // linger lets the other replica read what was written, although it may still send something: a connection that is
 // closed with unread input would be reset.
-func (c *serverConn) linger() {
+func (c *serverConn) linger(wait time.Duration) {
 	half, ok := c.conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.setReadDeadline(time.Now().Add(maxLinger))
+	c.setReadDeadline(time.Now().Add(wait))
 	_, _ = io.CopyN(io.Discard, c.conn, maxUnread)
 }
 

@@ -9,7 +9,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -522,8 +525,9 @@ func TestShutdown(t *testing.T) {
 	if err := s.Shutdown(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("Shutdown = %v while a request is served", err)
 	}
-	if _, err := idle.Read(make([]byte, 1)); err == nil {
-		t.Error("an idle connection is open")
+	_ = idle.SetDeadline(time.Now().Add(time.Minute))
+	if said, err := io.ReadAll(idle); err != nil || !strings.Contains(string(said), "\r\nSlipway-Closed: 1\r\n") {
+		t.Errorf("an idle connection: %q, %v, want its end, which is announced", said, err)
 	}
 	proceed <- true
 	if got := <-answered; got != "answer[] <nil>" {
@@ -535,6 +539,54 @@ func TestShutdown(t *testing.T) {
 	var unsent *hophttp.NotSentError
 	if _, _, _, err := read(transport, request(t, http.MethodGet, "")); !errors.As(err, &unsent) {
 		t.Errorf("a request after Shutdown: %v", err)
+	}
+}
+
+// TestShutdownUnderLoad guards requests that are sent while the server closes their connections: each is answered, or
+// known not to be served.
+func TestShutdownUnderLoad(t *testing.T) {
+	for range 20 {
+		var served, answered atomic.Int64
+		server, d := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			served.Add(1)
+		})
+		transport := d.transport()
+		dial := transport.Dial
+		transport.Dial = func(ctx context.Context) (net.Conn, error) {
+			if answered.Load() > 50 {
+				return nil, errors.New("refused") // as a handshake is
+			}
+			return dial(ctx)
+		}
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for {
+					req, _ := http.NewRequest(http.MethodPost, "https://replica/", strings.NewReader("text"))
+					resp, err := transport.RoundTrip(req)
+					if err != nil {
+						var unsent *hophttp.NotSentError
+						if !errors.As(err, &unsent) {
+							t.Errorf("error = %v, want an answer or a NotSentError", err)
+						}
+						return
+					}
+					_ = resp.Body.Close()
+					answered.Add(1)
+				}
+			})
+		}
+		for answered.Load() < 100 {
+			runtime.Gosched()
+		}
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		clients.Wait()
+		if n := served.Load(); n != answered.Load() {
+			t.Errorf("%d requests served, %d answered", n, answered.Load())
+		}
 	}
 }
 

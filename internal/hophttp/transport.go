@@ -29,7 +29,8 @@ const (
 // sent while the server closes the connection may have been served.
 const IdleTimeout = time.Minute
 
-// NotSentError is the error of a request of which nothing was sent, because there was no connection.
+// NotSentError is the error of a request of which nothing was sent, because there was no connection or a new one
+// failed, or which arrived when the server had closed its connection.
 type NotSentError struct{ Err error }
 
 // Error implements error.
@@ -37,6 +38,13 @@ func (e *NotSentError) Error() string { return "request not sent: " + e.Err.Erro
 
 // Unwrap returns the cause.
 func (e *NotSentError) Unwrap() error { return e.Err }
+
+// fieldClosed is in the answer to no request, which says that the server has closed a connection: it serves nothing
+// that has arrived there since its last answer.
+const fieldClosed = "Slipway-Closed"
+
+// errClosing is why a request that was sent on such a connection was not served.
+var errClosing = errors.New("the server has closed the connection")
 
 // Transport sends requests to one replica. It is safe for concurrent use. A request is never sent twice.
 type Transport struct {
@@ -99,8 +107,12 @@ func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, erro
 		}
 		message = c.out // a body that is a part of it cannot be read again
 		x.discard()
-		if sent || !used || ctx.Err() != nil {
+		unserved := errors.Is(err, errClosing) && isJoined(req) && message != nil // otherwise it cannot be written again
+		switch {
+		case ctx.Err() != nil || sent && !unserved:
 			return nil, causeOf(ctx, err)
+		case !used:
+			return nil, &NotSentError{err}
 		}
 		// The other replica has closed the connection since it was found open, and got nothing.
 	}
@@ -334,6 +346,9 @@ func (x *exchange) answer(req *http.Request) (*http.Response, error) {
 		f, err := parseFields(rest)
 		if err != nil {
 			return nil, err
+		}
+		if status == http.StatusServiceUnavailable && len(f.header[fieldClosed]) > 0 {
+			return nil, errClosing
 		}
 		return x.response(req, status, &f)
 	}
