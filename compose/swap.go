@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -190,13 +191,18 @@ var ErrRetired error = &mcp.Error{
 // counts them, at two atomic additions each.
 type Retirable struct {
 	mcp.Source
-	// calls counts the calls in progress; once retired is set, the last of them closes
-	// idle.
-	calls   atomic.Int64
-	retired atomic.Bool
-	once    sync.Once
-	idle    chan struct{}
+	// calls counts the calls in progress, and has retired added once no more may begin.
+	// One number holds both, since a call that ends must see how many others there were
+	// and whether any may follow at the same moment. The call that leaves nothing but
+	// retired closes idle.
+	calls  atomic.Int64
+	retire sync.Once
+	close  sync.Once
+	idle   chan struct{}
 }
+
+// retired is far below any number of calls.
+const retired = math.MinInt64
 
 var (
 	_ mcp.Source     = (*Retirable)(nil)
@@ -216,28 +222,28 @@ func NewRetirable(src mcp.Source) *Retirable {
 // Retire makes new calls fail with [ErrRetired]. idle is closed when all calls in flight
 // have ended.
 func (r *Retirable) Retire() (idle <-chan struct{}) {
-	r.retired.Store(true)
-	if r.calls.Load() == 0 {
-		r.once.Do(func() { close(r.idle) })
-	}
+	r.retire.Do(func() { r.count(retired) })
 	return r.idle
 }
 
-// enter counts a call, or refuses it. It counts before it checks retired, so that a
-// concurrent Retire never misses a call.
+// enter counts a call, or refuses it.
 func (r *Retirable) enter() error {
-	r.calls.Add(1)
-	if !r.retired.Load() {
+	if r.count(1) >= 0 {
 		return nil
 	}
 	r.leave()
 	return ErrRetired
 }
 
-func (r *Retirable) leave() {
-	if r.calls.Add(-1) == 0 && r.retired.Load() {
-		r.once.Do(func() { close(r.idle) })
+func (r *Retirable) leave() { r.count(-1) }
+
+// count adds to r.calls and returns the sum.
+func (r *Retirable) count(n int64) int64 {
+	sum := r.calls.Add(n)
+	if sum == retired {
+		r.close.Do(func() { close(r.idle) })
 	}
+	return sum
 }
 
 // Changes reports whether the source can change: see [mcp.AsWatcher].
