@@ -79,6 +79,9 @@ const (
 	// hopMoved is in an answer that the replica has forwarded itself: the replica to which requests of the session
 	// belong. It is never sent to a client.
 	hopMoved = "Slipway-Moved"
+	// hopFull is in the answer of a replica that may not run a process for the session, which another one may. It
+	// is never sent to a client.
+	hopFull = "Slipway-Full"
 )
 
 // hoppedKey is the key of a *hopped in the context of a request that another replica has
@@ -88,6 +91,8 @@ type hoppedKey struct{}
 type hopped struct {
 	hops     int
 	released released
+	placing  bool // the request may be served at another replica if this one is full
+	full     bool // set by hop.forward if that is so
 }
 
 // released is how a replica has released a session, or zero. If the replica takes the session back,
@@ -384,7 +389,7 @@ func (h *Handler) taskOwner(r *http.Request) string {
 
 // forward sends a request to a replica and copies the answer, as it comes if it is a
 // stream. If the other replica is lost meanwhile, the client gets an error at once. It returns
-// false if the replica cannot be reached: the request was not sent, and is not answered.
+// false if the replica cannot be reached, or is full: the request was not served, and is not answered.
 func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, as *hopped) (sent bool) {
 	kept := p.reserveBody(r.ContentLength)
 	if kept {
@@ -408,7 +413,7 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 			outcome = hopBroken // perhaps in the middle of its answer
 		}
 		p.outcomes[outcome].Add(1)
-		sent = outcome != hopRefused
+		sent = outcome != hopRefused && !as.full
 		if !sent && !kept {
 			closeUnread(w, r) // whatever answers it, perhaps without the body
 		}
@@ -424,6 +429,12 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		return true
 	}
 	defer resp.Body.Close()
+	if resp.Header.Get(hopFull) != "" {
+		resp.Header.Del(hopFull)
+		if as.full = kept && as.placing; as.full {
+			return false
+		}
+	}
 	p.noteOwner(w, r, resp)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		p.switchProtocols(w, resp)

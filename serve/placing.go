@@ -50,7 +50,9 @@ const (
 	// peekedBody is how much of a request is searched for its method.
 	peekedBody = 4 << 10
 	// maxPlacements bounds the replicas that are tried for a session.
-	maxPlacements = 3
+	maxPlacements = 4
+	// lastResort makes a replica that is full unless sessions were counted twice, or have ended, the last choice.
+	lastResort = 1 << 30
 )
 
 // processes returns the load of this process, or nil.
@@ -148,12 +150,10 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, l := range p.peers {
-		room := *l.Processes
-		room.Running += l.placed
-		if room.full() || l.Draining || h.probes.suspended(id) || h.replica.Known(id) == nil {
+		if l.Processes.full() || l.Draining || h.probes.suspended(id) || h.replica.Known(id) == nil {
 			continue
 		}
-		if n := room.Running + l.Sessions + l.placed; !ok || n < least {
+		if n := l.weight(); !ok || n < least {
 			ok, least, best = true, n, l
 		}
 	}
@@ -162,6 +162,17 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	}
 	best.placed++
 	return best.peer, true
+}
+
+// weight returns the number of processes and sessions, with those that were started since.
+func (l *peerLoad) weight() int {
+	now := *l.Processes
+	now.Running += l.placed
+	n := now.Running + l.Sessions + l.placed
+	if now.full() {
+		n += lastResort
+	}
+	return n
 }
 
 // withdraw discounts a session that has not started: requests are placed before they are authenticated.
@@ -178,6 +189,15 @@ func (p *placing) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.peers, id)
+}
+
+// fill records that a replica has refused a session because it is full.
+func (p *placing) fill(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.peers[id]; l != nil {
+		l.Processes.Running = max(l.Processes.Running, l.Processes.Max)
+	}
 }
 
 // replicas returns how many replicas are known, including this one.
@@ -200,11 +220,14 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 		return r, false
 	}
 	if h.hop == nil || hoppedFrom(r.Context()) != nil {
-		if p.processes().full() {
-			p.refuse(w, r, 1)
-			return r, true
+		if !p.processes().full() {
+			return r, false
 		}
-		return r, false
+		if h.hop != nil {
+			w.Header().Set(hopFull, "true")
+		}
+		p.refuse(w, r, 1)
+		return r, true
 	}
 	for range maxPlacements {
 		peer, ok := p.choose(h.hop)
@@ -215,7 +238,11 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 		if peer == nil {
 			break
 		}
-		if h.hop.forward(w, r, peer, &hopped{hops: 1}) {
+		as := &hopped{
+			hops:    1,
+			placing: true,
+		}
+		if h.hop.forward(w, r, peer, as) {
 			if w.Header().Get("Mcp-Session-Id") == "" {
 				p.withdraw(peer.ID)
 				return r, true
@@ -223,7 +250,15 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 			p.placed[placedThere].Add(1)
 			return r, true
 		}
+		if as.full {
+			p.fill(peer.ID)
+			continue
+		}
 		p.forget(peer.ID)
+	}
+	if p.processes().full() {
+		p.refuse(w, r, p.replicas())
+		return r, true
 	}
 	p.placed[placedHere].Add(1)
 	return r, false

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
@@ -108,6 +109,50 @@ func TestPlacement(t *testing.T) {
 	})
 	if now, _ := p.running(); now > 12 {
 		t.Errorf("%d processes, want at most 12", now)
+	}
+}
+
+// TestPlacementAtFull guards sessions that are placed at a replica which has become full since it was asked: they start
+// at another one.
+func TestPlacementAtFull(t *testing.T) {
+	e := cluster.NewMemory()
+	p := newPrograms()
+	var limits []*client.Processes
+	var all []*replica
+	for _, most := range []int{1, 2, 8} {
+		limits = append(limits, &client.Processes{Max: most})
+		all = append(all, serveSomeProcesses(t, e, p, client.FailoverRestart, limits[len(limits)-1]))
+	}
+	begin := func(r *replica) map[string]string {
+		status, session, answer := r.post(t, nil, initialize)
+		header := map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
+		if status != http.StatusOK {
+			t.Fatalf("a session did not begin: %d %s", status, answer)
+		}
+		if status, _, answer := r.post(t, header, callOf(1, "count")); status != http.StatusOK {
+			t.Fatalf("its first call: %d %s", status, answer)
+		}
+		return header
+	}
+	const nextRound = 1100 * time.Millisecond
+	time.Sleep(nextRound)
+	entry, small := all[0], all[1]
+	begin(entry)
+	running := func() int { return limits[0].Running() + limits[1].Running() + limits[2].Running() }
+	before := running()
+	for range 3 {
+		var begun []map[string]string
+		for limits[1].Running() < 2 {
+			begun = append(begun, begin(small))
+		}
+		for range 4 { // entry has asked before, and takes small for the least loaded
+			begun = append(begun, begin(entry))
+		}
+		for _, header := range begun {
+			entry.delete(t, header)
+		}
+		waitFor(t, "the end of their processes", func() bool { return running() == before })
+		time.Sleep(nextRound)
 	}
 }
 
