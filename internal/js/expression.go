@@ -51,6 +51,9 @@ func (r *reader) binary(level int) value {
 	left := r.binary(level + 1)
 	for {
 		r.space()
+		if r.at >= len(r.text) || strings.IndexByte("?|&=!<>+-*/%", r.text[r.at]) < 0 {
+			return left // most expressions have no operators
+		}
 		at := r.at
 		i := slices.IndexFunc(operators()[level], func(o string) bool {
 			return r.peek(o) && !r.peek(o+"=") && !r.peek(o+o)
