@@ -5,12 +5,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // File is a file of a package.
@@ -65,7 +66,8 @@ func archiveName(p Platform) string {
 }
 
 // tarGzip returns a compressed tar archive. Entries are sorted, owned by root, and modified
-// at date; the header of gzip has neither name nor time.
+// at date; the header of gzip has neither name nor time. With the package of the standard
+// library, a program would be 70 KB larger.
 func tarGzip(files []File, date time.Time) ([]byte, error) {
 	out := &bytes.Buffer{}
 	gz, err := gzip.NewWriterLevel(out, gzip.BestCompression)
