@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // HeaderParam is an argument of a tool that a request repeats in a header, because of
@@ -32,7 +33,7 @@ func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 	}
 	var found []HeaderParam
 	err := addAnnotated(&found, inputSchema, nil)
-	slices.SortFunc(found, func(a, b HeaderParam) int {
+	order.By(found, func(a, b HeaderParam) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	if err == nil && bytes.Count(inputSchema, []byte(`"x-mcp-header"`)) != len(found) {

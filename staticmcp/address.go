@@ -230,7 +230,7 @@ func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 			values = append(values, value{place, m.Value, spellings(m.Value)[:1]})
 		}
 	}
-	slices.SortFunc(values, func(a, b value) int { return a.param - b.param })
+	sortByParam(values)
 	return values, nil
 }
 

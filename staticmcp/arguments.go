@@ -127,6 +127,10 @@ type value struct {
 	texts []string
 }
 
+func sortByParam(values []value) {
+	slices.SortStableFunc(values, func(a, b value) int { return a.param - b.param })
+}
+
 // absent reports whether the value counts as omitted: it is null, or it encodes to an
 // empty name.
 func (v *value) absent() bool {
@@ -164,7 +168,7 @@ func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 	if err := t.check(raw, values, nulls); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(values, func(a, b value) int { return a.param - b.param })
+	sortByParam(values)
 	for i := range values {
 		values[i].texts = spellings(values[i].raw)
 	}

@@ -106,7 +106,7 @@ func (t *tool) variants(values []value, o *Options) [][]value {
 		}
 	}
 	if len(filled) > len(values) {
-		slices.SortFunc(filled, func(a, b value) int { return a.param - b.param })
+		sortByParam(filled)
 		variants = append(variants, filled)
 	}
 	if len(bare) < len(values) {
@@ -192,7 +192,7 @@ func (t *tool) addDirs(found *site.Candidates, f site.Form, parts []string, o *O
 // name=value pairs sorted by name, in base64 with "/", "+" and "=" as "_".
 func (t *tool) addBase64(found *site.Candidates, values []value) {
 	sorted := slices.Clone(values)
-	slices.SortFunc(sorted, func(a, b value) int {
+	slices.SortStableFunc(sorted, func(a, b value) int {
 		return cmp.Compare(t.params[a.param].name, t.params[b.param].name)
 	})
 	for last := range 2 {

@@ -11,6 +11,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/order"
 )
 
 // ErrRebuild means that the changes of pages change more than a few files of the index, or that
@@ -220,10 +222,9 @@ func (p *patch) count(counts []byte) ([]byte, error) {
 	for term := range p.terms {
 		p.spelling[term] = wordCount{}
 	}
-	order := func(x, y wordCount) int {
+	order.By(changes, func(x, y wordCount) int {
 		return cmp.Or(strings.Compare(x.term, y.term), strings.Compare(x.text, y.text))
-	}
-	slices.SortFunc(changes, order)
+	})
 	_, n := binary.Uvarint(counts)
 	_, m := binary.Uvarint(counts[max(0, n):])
 	if n <= 0 || m <= 0 {

@@ -167,7 +167,7 @@ func settle(matches []Match) []Match {
 			kept = append(kept, m)
 		}
 	}
-	slices.SortFunc(kept, func(a, b Match) int {
+	slices.SortStableFunc(kept, func(a, b Match) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
 	return kept

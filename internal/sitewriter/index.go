@@ -2,7 +2,6 @@ package sitewriter
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -69,9 +68,7 @@ func (w *writer) listed() []file {
 		return w.files
 	}
 	all := append(slices.Clone(w.files), w.packed...)
-	slices.SortFunc(all, func(a, b file) int {
-		return cmp.Compare(a.path, b.path)
-	})
+	sortByPath(all)
 	return all
 }
 
@@ -243,8 +240,7 @@ func lines(index *staticmcp.Index) ([]byte, error) {
 
 // all returns the files of the site and those below .staticmcp.
 func (w *writer) all() []file {
-	return append(slices.Clip(w.files),
-		slices.SortedFunc(slices.Values(w.inner), func(a, b file) int {
-			return cmp.Compare(a.path, b.path)
-		})...)
+	inner := slices.Clone(w.inner)
+	sortByPath(inner)
+	return append(slices.Clip(w.files), inner...)
 }

@@ -85,7 +85,7 @@ func (m *Memory) close()                         {}
 func (m *Memory) commit(ctx context.Context, w *writer) error {
 	before := m.tree.Load()
 	all := w.all()
-	slices.SortFunc(all, func(a, b file) int { return cmp.Compare(a.path, b.path) })
+	sortByPath(all)
 	if err := m.fits(all); err != nil {
 		return err
 	}

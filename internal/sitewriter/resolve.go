@@ -10,14 +10,15 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-func (w *writer) sort() {
-	slices.SortStableFunc(w.files, func(a, b file) int {
-		return cmp.Compare(a.path, b.path)
-	})
+func (w *writer) sort() { sortByPath(w.files) }
+
+func sortByPath(files []file) {
+	slices.SortStableFunc(files, func(a, b file) int { return cmp.Compare(a.path, b.path) })
 }
 
 // has reports whether one of the sorted files has that path.
@@ -65,9 +66,7 @@ func (w *writer) resolve() error {
 
 // insert adds the files created for collisions, which must not collide again.
 func (w *writer) insert(added []file) error {
-	slices.SortStableFunc(added, func(a, b file) int {
-		return cmp.Compare(a.path, b.path)
-	})
+	sortByPath(added)
 	for i := range added {
 		f := &added[i]
 		if w.has(f.path) || i > 0 && added[i-1].path == f.path {
@@ -151,7 +150,7 @@ func (w *writer) separate(group []file) ([]file, error) {
 		}
 		list[i] = one{group[i], q, address, strings.Join(address.Texts, "\x00") + "\x00" + q.URI}
 	}
-	slices.SortFunc(list, func(a, b one) int {
+	order.By(list, func(a, b one) int {
 		return cmp.Or(cmp.Compare(a.key, b.key),
 			slices.Compare(a.file.sum[:], b.file.sum[:]))
 	})
