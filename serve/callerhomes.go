@@ -66,7 +66,16 @@ type callerHome struct {
 	used   time.Time // when the last one began or ended
 	// leaving is not nil once this replica gives the home up, and closed when it has.
 	leaving chan struct{}
+	// held is not nil while requests wait for those that are being served, see awaitIdle, and closed afterwards.
+	held      chan struct{}
+	heldUntil time.Time // when they last waited
 }
+
+// How long requests of a caller are held back at most while a replica is about to stop, and how soon again.
+const (
+	holdTime = time.Second
+	holdEach = 2 * time.Second
+)
 
 var (
 	errCallerAway = errors.New("the process of this caller runs at another replica: connect again")
@@ -324,6 +333,9 @@ func (c *callerHomes) leave(h *callerHome) {
 	c.mu.Lock()
 	h.active--
 	h.used = time.Now()
+	if h.active == 0 {
+		h.letInLocked()
+	}
 	now, claiming := c.here[h.caller], c.claiming[h.caller] != nil
 	late := h.active == 0 && h.leaving != nil && (now == nil || now == h) && !claiming
 	c.mu.Unlock()
@@ -410,7 +422,45 @@ func (c *callerHomes) handOver(ctx context.Context, caller string) {
 	if h == nil || len(c.replica.Peers()) == 0 {
 		return
 	}
+	c.awaitIdle(ctx, h)
 	c.release(ctx, h)
+}
+
+// awaitIdle waits until the requests of a caller that are being served have ended, with all that arrive meanwhile: a
+// caller that is never idle would keep the home until this replica cancels what it serves. It gives up after holdTime,
+// and then does not wait for a while.
+func (c *callerHomes) awaitIdle(ctx context.Context, h *callerHome) {
+	c.mu.Lock()
+	if h.leaving != nil || h.active == 0 || h.held == nil && time.Since(h.heldUntil) < holdEach {
+		c.mu.Unlock()
+		return
+	}
+	if h.held == nil {
+		h.held = make(chan struct{})
+	}
+	held := h.held
+	c.mu.Unlock()
+	timer := time.NewTimer(holdTime)
+	defer timer.Stop()
+	select {
+	case <-held:
+	case <-ctx.Done():
+	case <-timer.C:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if h.held == held {
+			h.letInLocked()
+		}
+	}
+}
+
+// letInLocked ends the wait of awaitIdle.
+func (h *callerHome) letInLocked() {
+	if h.held != nil {
+		close(h.held)
+		h.held = nil
+		h.heldUntil = time.Now()
+	}
 }
 
 // release gives up a home that is not used, and deletes its record.

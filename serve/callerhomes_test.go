@@ -198,6 +198,7 @@ func (c *callers) mustKeep(t *testing.T, sessions []map[string]string, gone int)
 	var clients sync.WaitGroup
 	for n := range 6 {
 		clients.Go(func() {
+			time.Sleep(time.Duration(n) * c.takes / 6)
 			for {
 				var status int
 				var answer string
@@ -206,7 +207,7 @@ func (c *callers) mustKeep(t *testing.T, sessions []map[string]string, gone int)
 				} else {
 					status, answer = other.callAlone(t, ann, "count")
 				}
-				if status != http.StatusOK {
+				if status != http.StatusOK || !strings.Contains(answer, "call ") {
 					t.Errorf("client %d during the stop: %d %s", n, status, answer)
 				}
 				select {
@@ -217,9 +218,34 @@ func (c *callers) mustKeep(t *testing.T, sessions []map[string]string, gone int)
 			}
 		})
 	}
+	time.Sleep(2 * c.takes)
 	c.replicas[home].stop()
 	close(end)
 	clients.Wait()
+}
+
+// TestBusyCallerHandover guards a replica that stops while calls of a caller overlap all the time: the process moves
+// all the same, long before the replica would cancel the calls.
+func TestBusyCallerHandover(t *testing.T) {
+	t.Parallel()
+	e := cluster.NewMemory()
+	c := &callers{programs: newPrograms()}
+	c.takes = 150 * time.Millisecond
+	for range 2 {
+		c.add(t, e, client.FailoverRestart)
+	}
+	session := c.replicas[0].begin(t, ann)
+	if status, _, answer := c.replicas[0].post(t, session, callOf(1, "count")); status != http.StatusOK {
+		t.Fatalf("the first call: %d %s", status, answer)
+	}
+	start := time.Now()
+	c.mustKeep(t, []map[string]string{session}, 2)
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("the replica stopped after %v, want at once", took)
+	}
+	if now, most := c.programs.running(); now != 1 || most != 1 {
+		t.Errorf("%d processes, at most %d at once, want 1", now, most)
+	}
 }
 
 // TestCallerTakeover guards a replica that is cut off: calls of its callers wait with a clear error until its lease is

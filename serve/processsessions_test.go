@@ -32,6 +32,8 @@ type programs struct {
 	lease time.Duration
 	// exit is how long a process takes to exit.
 	exit time.Duration
+	// takes is how long a call takes.
+	takes time.Duration
 	// waiting receives a value for each call of the tool wait, which lasts until goOn is closed.
 	waiting, goOn chan struct{}
 	// subscribing receives a value when a process is asked to watch a resource, and waits for answer.
@@ -101,6 +103,7 @@ func (p *program) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mc
 		p.all.waiting <- struct{}{}
 		<-p.all.goOn
 	}
+	time.Sleep(p.all.takes)
 	p.mu.Lock()
 	p.calls++
 	calls := p.calls
