@@ -416,11 +416,19 @@ func join(t *testing.T, e cluster.Engine) *cluster.Replica {
 	return r
 }
 
-// failing is an engine that cannot be written to while down is set.
+// failing is an engine that cannot be written to while down is set, and does not answer while silent is.
 type failing struct {
 	cluster.Engine
 
-	down atomic.Bool
+	down, silent atomic.Bool
+}
+
+func (f *failing) List(ctx context.Context, group string) ([]cluster.Record, error) {
+	if f.silent.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return f.Engine.List(ctx, group)
 }
 
 func (f *failing) Update(
@@ -449,6 +457,13 @@ func TestMembership(t *testing.T) {
 	if a.Find(t.Context(), b.ID()) == nil {
 		t.Error("a replica was forgotten because the engine failed")
 	}
+	e.silent.Store(true)
+	patient, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if a.Holder(patient, "unknown") != nil || patient.Err() != nil {
+		t.Error("a search for a replica waited for an engine that does not answer")
+	}
+	e.silent.Store(false)
 	e.down.Store(false)
 	eventually(t, "the engine to be back", func() bool { return a.Connected() && len(a.Members()) == 2 })
 	if err := b.Leave(t.Context()); err != nil {

@@ -410,15 +410,19 @@ func (r *Replica) Retire(ctx context.Context) error {
 
 // knows reports whether a certificate is that of a member.
 func (r *Replica) knows(certificate string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.Lease/2)
-	defer cancel()
-	return r.search(ctx, func(p *Peer) bool { return p.Certificate == certificate }) != nil
+	return r.search(context.Background(), func(p *Peer) bool { return p.Certificate == certificate }) != nil
 }
 
+// searchTimeout bounds how long a search waits for the engine, and for other searches.
+const searchTimeout = time.Second
+
+// search asks the engine if no known replica matches.
 func (r *Replica) search(ctx context.Context, matches func(*Peer) bool) *Peer {
 	if p := r.known(matches); p != nil {
 		return p
 	}
+	ctx, cancel := context.WithTimeout(ctx, min(r.opts.Lease/2, searchTimeout))
+	defer cancel()
 	start := r.now()
 	select {
 	case r.seek <- struct{}{}:

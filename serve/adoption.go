@@ -178,7 +178,7 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 
 // send forwards a request to the replica with that id, if it is another one that is alive.
 func (p *placer) send(w http.ResponseWriter, r *http.Request, id string) (done bool) {
-	if id == p.replica.ID() || p.unreachable[id] || p.forwards.hops >= maxHops {
+	if id == "" || id == p.replica.ID() || p.unreachable[id] || p.forwards.hops >= maxHops {
 		return false
 	}
 	peer := p.replica.Holder(r.Context(), id)
