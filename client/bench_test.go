@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -53,7 +54,7 @@ func BenchmarkHTTPCall(b *testing.B) {
 // TestCallAllocs limits the allocations of a call through a child: the call and its
 // channel, the parameters, the line read, the result and its raw text.
 func TestCallAllocs(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates, too")
 	}
 	src := open(t, command(t, "server"), &client.Options{Version: mcp.Version20250618})

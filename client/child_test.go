@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -148,7 +149,7 @@ func TestEndsAfterEachCall(t *testing.T) {
 func TestNothingLeaksOverRestarts(t *testing.T) {
 	leaks(t)
 	restarts := 100
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		restarts = 20
 	}
 	src := open(t, meanly(t, "one call"), nil)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
@@ -23,7 +24,7 @@ func TestSourceOverStdio(t *testing.T) {
 
 // versions returns all versions, or one of each era under the slow race detector.
 func versions() []mcp.Version {
-	if raceEnabled {
+	if race.Enabled {
 		return []mcp.Version{mcp.Version20260728, mcp.Version20251125}
 	}
 	return mcp.Versions()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -313,7 +314,7 @@ func TestHugeAnswers(t *testing.T) {
 	c.MaxMessage = 128 << 20
 	src := open(t, c, nil)
 	size := 100 << 20
-	if raceEnabled {
+	if race.Enabled {
 		size = 10 << 20 // the detector checks every byte
 	}
 	r, err := src.CallTool(t.Context(), &mcp.CallToolParams{

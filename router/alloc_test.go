@@ -3,11 +3,11 @@ package router_test
 import (
 	"context"
 	"encoding/json"
-	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/router"
 )
@@ -52,7 +52,7 @@ func newBusy(tb testing.TB) *router.Router {
 
 // TestAllocations enforces the allocation budgets of the code that every call runs.
 func TestAllocations(t *testing.T) {
-	if raceDetector() {
+	if race.Enabled {
 		t.Skip("the race detector empties pools")
 	}
 	r := newBusy(t)
@@ -111,7 +111,7 @@ func BenchmarkInput(b *testing.B) {
 // TestInputRatio: a call with its checks takes at most 1.5 times as long as a bare
 // decode. The two alternate, so that a busy machine slows down both.
 func TestInputRatio(t *testing.T) {
-	if testing.Short() || raceDetector() {
+	if testing.Short() || race.Enabled {
 		t.Skip("measures time")
 	}
 	r := newBusy(t)
@@ -169,11 +169,4 @@ func timeOf(f func()) time.Duration {
 		f()
 	}
 	return time.Since(start)
-}
-
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-race" && s.Value == "true"
-	})
 }

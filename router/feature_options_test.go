@@ -8,12 +8,14 @@ import (
 	"go/types"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // TestOptionsOfOneKind type-checks programs: an option of another kind of feature must
 // not compile.
 func TestOptionsOfOneKind(t *testing.T) {
-	if testing.Short() || raceDetector() {
+	if testing.Short() || race.Enabled {
 		t.Skip("type-checks the standard library, which the race detector makes slow")
 	}
 	const head = `package p

@@ -19,6 +19,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
@@ -191,7 +192,7 @@ func BenchmarkIdle(b *testing.B) {
 }
 
 func TestIdleConnectionMemory(t *testing.T) {
-	if runtime.GOOS != "linux" || raceEnabled {
+	if runtime.GOOS != "linux" || race.Enabled {
 		t.Skip("measures resident memory as Linux tells it, without the race detector's share")
 	}
 	if got := idle(t, "slipway"); got > 18<<10 {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/doc"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
@@ -20,7 +21,7 @@ import (
 // the examples, and compares the output. With -update it writes the output into the pages
 // instead.
 func TestPages(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("commands start slowly with the race detector, and these run one at a time")
 	}
 	repository, err := filepath.Abs("../..")

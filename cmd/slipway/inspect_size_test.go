@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // goTool runs the go command in a folder of the module, and returns what it prints.
@@ -35,7 +37,7 @@ func newInspect() *cobra.Command { return &cobra.Command{Use: "inspect"} }
 // TestSizeOfInspect builds the command with and without slipway inspect. The difference is the
 // page, axe-core, the host for apps, and the code of package inspect: see decision 93.
 func TestSizeOfInspect(t *testing.T) {
-	if os.Getenv("CI") == "" || testing.Short() || raceEnabled {
+	if os.Getenv("CI") == "" || testing.Short() || race.Enabled {
 		t.Skip("builds the command twice: set CI=true")
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
@@ -85,7 +86,7 @@ func help(t *testing.T, cmd *cobra.Command) string {
 // TestExamples runs the examples of all help texts as if pasted into a shell, each
 // command in a separate workplace. Servers use a free port and are stopped.
 func TestExamples(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("commands start slowly with the race detector, and these run one at a time")
 	}
 	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())

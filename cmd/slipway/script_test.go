@@ -25,6 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
@@ -146,7 +147,7 @@ func scripts(t *testing.T) []string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d scripts, %v", len(files), err)
 	}
-	if !raceEnabled {
+	if !race.Enabled {
 		return files
 	}
 	servers := regexp.MustCompile(`(?m)^(serve|launch|inspect|hangs) `)

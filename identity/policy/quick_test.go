@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -51,6 +52,9 @@ func TestQuick(t *testing.T) {
 	}
 	arguments = append(arguments, ``, `{}`, `[]`, `{"a":"main","a":"x"}`, `{"n":7,"b":"y","n":101,"b":"x"}`,
 		`{"o":{"p":1,"p":2}}`, `{"z":1,"z":2,"a":"main"}`)
+	if race.Enabled { // one goroutine decides
+		conditions = conditions[5:9]
+	}
 	sure := 0
 	for _, condition := range conditions {
 		for _, form := range []string{"forbid when", "permit when", "forbid unless", "ask when"} {

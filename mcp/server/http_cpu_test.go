@@ -15,13 +15,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // The server may cost only little more than a handler of net/http that reads the body and
 // writes an answer of the same size. Both are measured alternately, in the same process,
 // over connections whose client costs almost nothing.
 func TestCPURatio(t *testing.T) {
-	if testing.Short() || raceDetector() {
+	if testing.Short() || race.Enabled {
 		t.Skip("measures")
 	}
 	const rounds, requests, bound = 11, 2000, 1.6

@@ -4,11 +4,10 @@ import (
 	"context"
 	"io"
 	"math"
-	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
@@ -57,7 +56,7 @@ func stdioWorkloads() []workload {
 func TestStdioAllocations(t *testing.T) {
 	const n = 500
 	slack := 0.5 // for allocations elsewhere
-	if raceDetector() {
+	if race.Enabled {
 		slack = 5 // the race detector makes pools drop entries
 	}
 	for _, w := range stdioWorkloads() {
@@ -139,10 +138,4 @@ func goroutines() uint64 {
 	sample := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
-}
-
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok &&
-		slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // maxFragment is the maximum length of texts that are also repeated.
@@ -59,7 +61,7 @@ func grow(t *testing.T, call reflect.Value, args []reflect.Value, i int, text st
 		args[i] = reflect.ValueOf(long).Convert(kind)
 		call.Call(args)
 	}
-	if raceEnabled {
+	if race.Enabled {
 		parse(repeat(text, raceSize))
 		return
 	}

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // The limits are a constant and a factor per byte of input. They are far above the needs
@@ -124,7 +126,7 @@ func Linear(t *testing.T, wrap func(repeated string) string, parse func(text str
 		wrap = func(repeated string) string { return repeated }
 	}
 	for _, unit := range units() {
-		if raceEnabled {
+		if race.Enabled {
 			text := wrap(unit.text(raceSize))
 			Check(t, len(text), func() { parse(text) })
 			continue
@@ -147,7 +149,7 @@ func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated stri
 	}
 	collectRarely(t)
 	before := wrap(repeat(fragment, size))
-	if raceEnabled {
+	if race.Enabled {
 		Check(t, len(before), func() { parse(before) })
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/simulation"
 )
 
@@ -27,7 +28,7 @@ var (
 // TestMain runs one goroutine at a time, so that a seed is replayed exactly.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
-	if !raceEnabled { // it needs much more memory
+	if !race.Enabled { // it needs much more memory
 		debug.SetGCPercent(-1) // between runs only: when pools are emptied depends on the machine
 		debug.SetMemoryLimit(2 << 30)
 	}
@@ -83,7 +84,7 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	n := *seeds
-	if n == 0 && raceEnabled {
+	if n == 0 && race.Enabled {
 		n = 2
 	} else if n == 0 {
 		n = 10

@@ -1,5 +1,0 @@
-//go:build race
-
-package fuzzbound
-
-const raceEnabled = true

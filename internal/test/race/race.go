@@ -1,0 +1,3 @@
+// Package race tells tests whether the race detector is on. It slows them down about ten
+// times, allocates, and needs more memory per goroutine.
+package race
