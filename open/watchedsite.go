@@ -159,17 +159,17 @@ func (b *builder) build(ctx context.Context, read *sitebuild.Site) error {
 }
 
 // write is build without a barrier. Findings of the build are logged as one line.
-func (b *builder) write(ctx context.Context, site *sitebuild.Site) (err error) {
-	if site == nil {
-		reading := ctx
-		if b.progress != nil {
-			reading = sitebuild.WithProgress(ctx, b.progress)
-		}
-		if site, err = b.input.Site(reading); err != nil {
-			return err
-		}
+func (b *builder) write(ctx context.Context, site *sitebuild.Site) error {
+	if b.progress != nil {
+		ctx = sitebuild.WithProgress(ctx, b.progress)
 	}
-	result, err := sitebuild.Write(ctx, site, b.memory, b.writing())
+	var result *sitebuild.Result
+	var err error
+	if site != nil {
+		result, err = sitebuild.Write(ctx, site, b.memory, b.writing())
+	} else {
+		result, err = sitebuild.Refresh(ctx, b.input, b.memory, b.writing())
+	}
 	if err != nil {
 		return err
 	}

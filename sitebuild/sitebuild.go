@@ -142,9 +142,9 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 }
 
 // Refresh builds the site of in and writes it to out, like its Site method and [Write], with the
-// same result. If only the texts of some documents in a folder have changed since Refresh wrote the
-// folder out, and nothing else in either of them, it reads and writes little more than these: what
-// it needs to know is in [DocumentOptions.CacheDir]. The Result is nil if in cannot be read.
+// same result. If only the texts of some documents in a folder have changed since Refresh wrote
+// out, a folder or [Memory], and nothing else in either of them, it reads and writes little more than
+// these. That needs a [DocumentOptions.CacheDir]. The Result is nil if in cannot be read.
 func Refresh(ctx context.Context, in Input, out Output, opts *Options) (*Result, error) {
 	if wrapped, ok := in.(interface{ Unwrap() Input }); ok {
 		in = wrapped.Unwrap()

@@ -30,6 +30,8 @@ type Memory struct {
 	MaxBytes int64
 
 	tree atomic.Pointer[memoryTree]
+	// record is that of the tree, for the next write only, or nil.
+	record *memoryRecord
 }
 
 // defaultMemory is the default of [Memory.MaxBytes].
@@ -65,6 +67,9 @@ type memoryTree struct {
 	files []memoryFile // sorted by path
 	// spooled has the contents of all files that are not in memory, or is nil.
 	spooled *os.File
+	// end is the end of what is used of spooled, and replaced the size of files in it that patches
+	// have replaced.
+	end, replaced int64
 }
 
 // memoryFile is a file.
@@ -127,12 +132,14 @@ func (m *Memory) commit(ctx context.Context, w *writer) error {
 		return nil
 	}
 	var err error
+	after.end = w.spool.size
 	if after.spooled, err = w.spool.release(); err != nil {
 		return err
 	}
 	if err := after.fill(w.spool); err != nil {
 		return err
 	}
+	m.forget()
 	m.tree.Store(after)
 	return nil
 }
@@ -159,6 +166,15 @@ func (t *memoryTree) fill(from *spool) error {
 }
 
 func (m *Memory) maxBytes() int64 { return cmp.Or(m.MaxBytes, defaultMemory) }
+
+// mostInMemory returns the limit for a spool without a file: a read-only container, which serves
+// a Memory, has no temporary folder.
+func mostInMemory(out Output) int64 {
+	if m, ok := out.(*Memory); ok {
+		return m.maxBytes()
+	}
+	return 0
+}
 
 // fits returns an error if the files exceed the size limit.
 func (m *Memory) fits(all []file) error {

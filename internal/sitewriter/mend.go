@@ -194,6 +194,9 @@ func (m *mender) differing(read func(string) ([]byte, error)) error {
 
 // index changes the entries of the changed files and answers.
 func (m *mender) index(read func(string) ([]byte, error)) error {
+	if m.w.opts.NoIndex {
+		return nil
+	}
 	data, err := read(indexName)
 	if err != nil {
 		return err
@@ -321,8 +324,8 @@ func (m *mender) finish() error {
 }
 
 // commit writes the changed files, as a whole write does.
-func (m *mender) commit(ctx context.Context, d *directory) error {
-	target, err := d.begin(m.w.opts)
+func (r *records) commit(ctx context.Context, m *mender) error {
+	target, err := r.dir.begin(m.w.opts)
 	if err != nil {
 		return err
 	}
@@ -334,16 +337,7 @@ func (m *mender) commit(ctx context.Context, d *directory) error {
 			m.w.result.note(Update, list[i].path)
 		}
 	}
-	if err := target.(*dirTarget).apply(ctx, m.w, plan); err != nil {
-		return err
-	}
-	m.w.opts.Progress(Progress{
-		Stage: "done",
-		Done:  m.w.result.Files,
-		Total: m.w.result.Files,
-		Bytes: m.w.result.Bytes,
-	})
-	return nil
+	return target.(*dirTarget).apply(ctx, m.w, plan)
 }
 
 func appendBlock(out, data []byte) []byte {

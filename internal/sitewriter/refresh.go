@@ -60,23 +60,38 @@ const recordParts = 1
 // tick is longer than the clock of a file system stands still.
 const tick = 20 * time.Millisecond
 
-// Refresh brings the site of an input in a folder up to date, like its Site method and [Write],
-// with the same result, which is nil if the input cannot be read. If in is a [Patcher] that has
-// changed little since Refresh wrote the site, and the folder has not changed at all, it writes
+// patchable is the site in an output, with the record of it.
+type patchable interface {
+	// load returns the record, or nil if there is none, or the site is not as it was written.
+	load() (*written, [][]byte)
+	// stored returns what an earlier patch stored.
+	stored(key pagecache.Key) ([]byte, bool)
+	// read returns a file of the site.
+	read(path string) ([]byte, error)
+	// commit writes the changed files, at least one.
+	commit(ctx context.Context, m *mender) error
+	// store stores the record of the site as it is now. fresh reports which files were just
+	// written, and is nil if none was. Without a record, the next build is a whole one.
+	store(n *written, fresh func(i int) bool, parts [][]byte, stored map[pagecache.Key][]byte)
+	close()
+}
+
+// Refresh brings the site of an input in a folder or a [Memory] up to date, like its Site method and
+// [Write], with the same result, which is nil if the input cannot be read. If in is a [Patcher] that
+// has changed little since Refresh wrote the site, and the output has not changed at all, it writes
 // only what changes, without reading the rest.
 func Refresh(ctx context.Context, in Input, out Output, opts *Options) (*Result, error) {
 	o := opts.withDefaults()
-	d, isDir := out.(*directory)
 	p, ok := in.(Patcher)
-	if !isDir || !ok || !o.recordable() {
+	if !ok || !o.recordable() {
 		return build(ctx, in, out, opts)
 	}
-	r := openRecords(p, d.path, o)
-	if r == nil {
+	old := openPatchable(p, out, o)
+	if old == nil {
 		return build(ctx, in, out, opts)
 	}
-	defer r.cache.Close()
-	if result, err := r.patch(ctx, p, d, o); result != nil || err != nil {
+	defer old.close()
+	if result, err := patch(ctx, p, old, out, o); result != nil || err != nil {
 		return result, err
 	}
 	site, recorded, err := p.RecordedSite(ctx)
@@ -85,7 +100,7 @@ func Refresh(ctx context.Context, in Input, out Output, opts *Options) (*Result,
 	}
 	w, err := write(ctx, site, out, opts)
 	if err == nil {
-		r.keep(w, d.path, recorded())
+		keep(old, w, recorded())
 	}
 	return w.result, err
 }
@@ -101,31 +116,51 @@ func build(ctx context.Context, in Input, out Output, opts *Options) (*Result, e
 
 // recordable reports whether a site with these options can be patched.
 func (o *Options) recordable() bool {
-	return !o.DryRun && !o.NoIndex && !o.OmitUnanswered && !o.Adopt && o.SiteRoot == "" && len(o.Precompress) == 0 &&
+	return !o.DryRun && !o.OmitUnanswered && !o.Adopt && o.SiteRoot == "" && len(o.Precompress) == 0 &&
 		o.Record == nil
 }
 
-// records is the part of a page cache with the record of a site.
+// openPatchable returns the site of an input in an output, or nil if it has no record.
+func openPatchable(p Patcher, out Output, o *Options) patchable {
+	dir, name := p.Records()
+	if dir == "" {
+		return nil
+	}
+	name += fmt.Sprintf("\n%t %q %t %t %q %q %t %d", o.NoIndex, o.Collisions, o.NoAliases, o.Compact, o.Layout, o.Host,
+		o.Lenient, o.MaxAnswerBytes)
+	switch out := out.(type) {
+	case *Memory:
+		return &patchedMemory{out, name, o}
+	case *directory:
+		abs, err := filepath.Abs(out.path)
+		if err != nil || o.NoIndex {
+			return nil
+		}
+		cache, err := pagecache.Open(dir, fmt.Sprintf("%s\n%q", name, abs), nil)
+		if err != nil {
+			return nil
+		}
+		return &records{cache: cache, dir: out}
+	}
+	return nil
+}
+
+// records is a site in a folder, whose record is in a part of a page cache.
 type records struct {
 	cache *pagecache.Cache
 	key   pagecache.Key
+	dir   *directory
+	root  *os.Root // the folder, once it was loaded
 }
 
-// openRecords opens the record of the site of an input in a folder, or returns nil.
-func openRecords(p Patcher, path string, o *Options) *records {
-	dir, name := p.Records()
-	abs, err := filepath.Abs(path)
-	if dir == "" || err != nil {
-		return nil
+func (r *records) close() {
+	r.cache.Close()
+	if r.root != nil {
+		r.root.Close()
 	}
-	name += fmt.Sprintf("\n%q %q %t %t %q %q %t %d", abs, o.Collisions, o.NoAliases, o.Compact, o.Layout, o.Host,
-		o.Lenient, o.MaxAnswerBytes)
-	cache, err := pagecache.Open(dir, name, nil)
-	if err != nil {
-		return nil
-	}
-	return &records{cache: cache}
 }
+
+func (r *records) read(path string) ([]byte, error) { return r.root.ReadFile(filepath.FromSlash(path)) }
 
 // written is what a record says about the files of a site.
 type written struct {
@@ -147,8 +182,8 @@ type writtenFile struct {
 	stamp fsutil.Stamp
 }
 
-// keep stores the record of a site that was written. Without a record, the next build is a whole one.
-func (r *records) keep(w *writer, dir string, parts [][]byte) {
+// keep stores the record of a site that was written.
+func keep(site patchable, w *writer, parts [][]byte) {
 	if parts == nil || w.merges || w.result.Report.Omitted() > 0 {
 		return
 	}
@@ -161,12 +196,10 @@ func (r *records) keep(w *writer, dir string, parts [][]byte) {
 	}
 	for _, list := range [][]file{w.files, w.inner} {
 		for i := range list {
-			now.files = append(now.files, writtenFile{path: list[i].path})
+			now.files = append(now.files, writtenFile{path: list[i].path, stamp: fsutil.Stamp{Size: list[i].size}})
 		}
 	}
-	if now.stamp(dir, func(int) bool { return true }) {
-		r.store(now, parts, nil)
-	}
+	site.store(now, func(int) bool { return true }, parts, nil)
 }
 
 // stamp notes the stamps of files, and reports whether they tell any later change.
@@ -206,8 +239,10 @@ func (n *written) unchanged(dir string) bool {
 	return true
 }
 
-// store stores a record.
-func (r *records) store(n *written, parts [][]byte, stored map[pagecache.Key][]byte) {
+func (r *records) store(n *written, fresh func(i int) bool, parts [][]byte, stored map[pagecache.Key][]byte) {
+	if fresh != nil && !n.stamp(r.dir.path, fresh) {
+		return
+	}
 	data, err := n.encode()
 	if err != nil {
 		return
@@ -225,7 +260,6 @@ func (r *records) store(n *written, parts [][]byte, stored map[pagecache.Key][]b
 	}
 }
 
-// load returns the record, if there is one.
 func (r *records) load() (*written, [][]byte) {
 	e, ok := r.cache.Get(r.key)
 	if !ok || e.Parts() <= recordParts {
@@ -243,10 +277,16 @@ func (r *records) load() (*written, [][]byte) {
 		return nil, nil
 	}
 	r.cache.Release(r.key)
+	if !n.unchanged(r.dir.path) {
+		return nil, nil
+	}
+	var err error
+	if r.root, err = os.OpenRoot(r.dir.path); err != nil {
+		return nil, nil
+	}
 	return n, parts[recordParts:]
 }
 
-// stored returns what a patch stored.
 func (r *records) stored(key pagecache.Key) ([]byte, bool) {
 	e, ok := r.cache.Get(key)
 	if !ok {
@@ -257,43 +297,40 @@ func (r *records) stored(key pagecache.Key) ([]byte, bool) {
 }
 
 // patch patches the site, or returns nil if it must be written as a whole.
-func (r *records) patch(ctx context.Context, p Patcher, d *directory, o *Options) (*Result, error) {
-	n, parts := r.load()
-	if n == nil || !n.unchanged(d.path) {
+func patch(ctx context.Context, p Patcher, site patchable, out Output, o *Options) (*Result, error) {
+	n, parts := site.load()
+	if n == nil {
 		return nil, ctx.Err()
 	}
-	root, err := os.OpenRoot(d.path)
-	if err != nil {
-		return nil, nil
-	}
-	defer root.Close()
-	old := &Recorded{
-		Parts:  parts,
-		Read:   func(path string) ([]byte, error) { return root.ReadFile(filepath.FromSlash(path)) },
-		Stored: r.stored,
-	}
-	change, err := p.Patch(ctx, old)
+	change, err := p.Patch(ctx, &Recorded{Parts: parts, Read: site.read, Stored: site.stored})
 	if change == nil || err != nil {
 		return nil, err
 	}
 	m := newMender(n, change, o)
+	m.w.spool.most = mostInMemory(out)
 	defer m.w.spool.close()
-	err = m.prepare(old.Read)
+	err = m.prepare(site.read)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, nil // a whole build says why
 	}
-	if err := m.commit(ctx, d); err != nil {
-		return m.w.result, err
+	var fresh func(int) bool
+	if len(m.written) > 0 {
+		if err := site.commit(ctx, m); err != nil {
+			return m.w.result, err
+		}
+		fresh = func(i int) bool { return m.written[n.files[i].path] }
 	}
-	same := len(m.written) == 0
-	if same && slices.EqualFunc(parts, change.Parts, bytes.Equal) {
-		return m.w.result, nil
-	}
-	if same || n.stamp(d.path, func(i int) bool { return m.written[n.files[i].path] }) {
-		r.store(n, change.Parts, change.Stored)
+	o.Progress(Progress{
+		Stage: "done",
+		Done:  m.w.result.Files,
+		Total: m.w.result.Files,
+		Bytes: m.w.result.Bytes,
+	})
+	if fresh != nil || !slices.EqualFunc(parts, change.Parts, bytes.Equal) {
+		site.store(n, fresh, change.Parts, change.Stored)
 	}
 	return m.w.result, nil
 }

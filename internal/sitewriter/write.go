@@ -68,9 +68,7 @@ func write(ctx context.Context, site *Site, out Output, opts *Options) (*writer,
 	w.spool = &spool{
 		limit: w.opts.SpoolBytes,
 		dir:   w.tempDir(target),
-	}
-	if m, ok := out.(*Memory); ok { // a read-only container has no temporary folder
-		w.spool.most = m.maxBytes()
+		most:  mostInMemory(out),
 	}
 	defer w.spool.close()
 	if err := w.prepare(ctx); err != nil {

@@ -104,8 +104,14 @@ func (r *refreshed) names() []string {
 	return names
 }
 
-// refresh brings a site up to date, or builds another one without a cache.
+// refresh brings a site in a folder up to date, or builds another one without a cache.
 func (r *refreshed) refresh(to string, cached bool) *sitewriter.Result {
+	r.t.Helper()
+	return r.refreshOutput(sitewriter.Dir(filepath.Join(r.dir, to)), cached)
+}
+
+// refreshOutput is refresh for any output.
+func (r *refreshed) refreshOutput(to sitewriter.Output, cached bool) *sitewriter.Result {
 	r.t.Helper()
 	opts := r.opts
 	if !cached {
@@ -117,7 +123,7 @@ func (r *refreshed) refresh(to string, cached bool) *sitewriter.Result {
 	}
 	read := 0
 	ctx := sitewriter.WithProgress(r.t.Context(), func(sitewriter.Progress) { read++ })
-	result, err := sitewriter.Refresh(ctx, in, sitewriter.Dir(filepath.Join(r.dir, to)), &r.write)
+	result, err := sitewriter.Refresh(ctx, in, to, &r.write)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -253,6 +259,51 @@ func TestRefresh(t *testing.T) {
 				t.Errorf("%d of %d builds were patches", r.patches, steps)
 			}
 		})
+	}
+}
+
+// After any change, a refreshed site in memory is the one that a whole build makes.
+func TestRefreshMemory(t *testing.T) {
+	defer docs.SetMaxFull(10_000)()
+	const steps = 20
+	r := newRefreshed(t, sitewriter.OneFile)
+	r.write = sitewriter.Options{
+		NoIndex:      true,
+		NoAliases:    true,
+		Compact:      true,
+		Lenient:      true,
+		SpoolOptions: sitewriter.SpoolOptions{TempDir: t.TempDir()},
+	}
+	memory := sitewriter.NewMemory()
+	for step := range steps {
+		when := fmt.Sprintf("step %d", step)
+		if step > 0 {
+			when += ": " + r.edit()
+		}
+		got := r.refreshOutput(memory, true)
+		whole := sitewriter.NewMemory()
+		want := r.refreshOutput(whole, false)
+		if memory.String() != whole.String() {
+			t.Fatalf("%s: the files are\n%s\nwant\n%s", when, memory, whole)
+		}
+		for name := range strings.Lines(whole.String()) {
+			name = strings.TrimSuffix(name, "\n")
+			site, err := memory.ReadFile(name)
+			data, err2 := whole.ReadFile(name)
+			if err := errors.Join(err, err2); err != nil || !bytes.Equal(site, data) {
+				t.Fatalf("%s: %s differs, %v:\n%s", when, name, err, cmp.Diff(string(data), string(site)))
+			}
+		}
+		if got.Answers != want.Answers || got.Files != want.Files || got.Bytes != want.Bytes || got.Largest != want.Largest {
+			t.Errorf("%s: %+v, want %+v", when, got, want)
+		}
+		if diff := cmp.Diff(want.Report.Findings(), got.Report.Findings()); diff != "" {
+			t.Errorf("%s: findings: %s", when, diff)
+		}
+	}
+	t.Logf("%d of %d builds were patches", r.patches, steps)
+	if r.patches < steps/4 {
+		t.Errorf("%d of %d builds were patches", r.patches, steps)
 	}
 }
 
