@@ -107,11 +107,11 @@ func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, erro
 		}
 		message = c.out // a body that is a part of it cannot be read again
 		x.discard()
-		unserved := errors.Is(err, errClosing) && isJoined(req) && message != nil // otherwise it cannot be written again
+		unserved := errors.Is(err, errClosing) && isJoined(req)
 		switch {
 		case ctx.Err() != nil || sent && !unserved:
 			return nil, causeOf(ctx, err)
-		case !used:
+		case !used || unserved && message == nil: // its body cannot be written again
 			return nil, &NotSentError{err}
 		}
 		// The other replica has closed the connection since it was found open, and got nothing.
