@@ -144,7 +144,7 @@ func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       2 * hophttp.IdleTimeout, // that of clients may be shorter than connections are kept
-		MaxHeader:         o.MaxHeader + 4<<10,     // for the headers between replicas
+		MaxHeader:         2*o.MaxHeader + 8<<10,   // with those between replicas, and as they are written here
 		Log:               o.Logger,
 	}
 	return p
