@@ -17,7 +17,7 @@ import (
 type serverLogins struct {
 	mu    sync.Mutex
 	needs []*identity.LoginRequiredError
-	known map[string]bool // servers that are or were in needs
+	known map[string]bool // servers that are in needs, or whose login was offered
 	news  chan struct{}   // receives after an event; has room for one
 }
 
@@ -64,6 +64,15 @@ func (l *serverLogins) take() []*identity.LoginRequiredError {
 	needs := l.needs
 	l.needs = nil
 	return needs
+}
+
+// forget drops the servers of an attempt that has failed. Those for which a login was offered meanwhile stay known.
+func (l *serverLogins) forget() {
+	for _, need := range l.take() {
+		l.mu.Lock()
+		delete(l.known, need.Server)
+		l.mu.Unlock()
+	}
 }
 
 // offer offers a login to each of the servers, on a terminal or with --login. It reports whether the user

@@ -95,3 +95,21 @@ func TestListOffersLogin(t *testing.T) {
 		t.Errorf("accepted:\n%s", text)
 	}
 }
+
+// TestListOffersEveryLogin ensures that ls offers the login of each server if none can be used without one.
+func TestListOffersEveryLogin(t *testing.T) {
+	a, definitions := protect(t)
+	b, _ := protect(t)
+	text := `{servers: {one: {url: "` + a.URL + `", transport: http}, two: {url: "` + b.URL + `", transport: http}}}`
+	if err := os.WriteFile(definitions, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := startOnTerminal(t, []string{"BROWSER=browser", "SLIPWAY_STATE_DIR=" + t.TempDir()}, "ls", definitions, "--tools")
+	for range 2 {
+		r.types("Log in now? [Y/n] ", "y\n")
+		r.sees("logged in to ")
+	}
+	if text := r.exits(0); !strings.Contains(text, "one_") || !strings.Contains(text, "two_") {
+		t.Errorf("not all tools are listed:\n%s", text)
+	}
+}

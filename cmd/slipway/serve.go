@@ -250,7 +250,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	var src mcp.Source
 	var stop func()
 	err = withLogin(cmd, func() (err error) {
-		logins.take() // what an earlier attempt lacked
+		logins.forget() // what an earlier attempt lacked
 		src, stop, err = f.openServed(ctx, cmd, args, names, o, lock, log)
 		return err
 	})

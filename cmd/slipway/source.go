@@ -205,7 +205,7 @@ func uniqueNames(args []string) (names []string) {
 func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
 	logins := newServerLogins()
 	return withLogin(cmd, func() error {
-		logins.take() // what an earlier attempt lacked
+		logins.forget() // what an earlier attempt lacked
 		return withOpened(cmd, arg, logins, change, do)
 	})
 }
