@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/pagecache"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/convert"
 )
 
 // recordFormat is increased when the form of a record changes, or what Patch relies on.
@@ -112,8 +113,8 @@ func (f *Folder) Records() (dir, name string) {
 	if err != nil || err2 != nil || programVersion() == "" || f.opts.CacheDir == "" {
 		return "", ""
 	}
-	return f.opts.CacheDir, fmt.Sprintf("record %d %d %s\n%q %q\n%s", recordFormat, cacheFormat, programVersion(), abs,
-		f.dir, options)
+	return f.opts.CacheDir, fmt.Sprintf("record %d %d %s %s\n%q %q\n%s", recordFormat, cacheFormat, programVersion(),
+		convert.ReaderVersion(".pdf"), abs, f.dir, options)
 }
 
 // RecordedSite implements [sitewriter.Patcher].
@@ -164,11 +165,15 @@ func (m *maker) recorded(beside pagecache.Key) [][]byte {
 	if beside == (pagecache.Key{}) || m.full || m.counts == nil || m.set.unsettled || len(m.words) > 0 {
 		return nil
 	}
-	found := make(map[string]bool)
+	found, skipped := make(map[string]bool), make(map[string]bool)
 	for _, finding := range m.set.Report.Findings() {
 		found[finding.File] = true
+		if convert.IsPDF(finding.File) {
+			skipped[finding.File] = true
+		}
 	}
 	for _, p := range m.set.Pages {
+		delete(skipped, m.set.prefixed(p.File))
 		if p.recorded == nil {
 			return nil
 		}
@@ -179,7 +184,7 @@ func (m *maker) recorded(beside pagecache.Key) [][]byte {
 		r.size += p.recorded.size
 		r.pages = append(r.pages, p.recorded)
 	}
-	if r.size <= maxFull {
+	if r.size <= maxFull || len(skipped) > 0 { // a program failed to read them, which the next build tries again
 		return nil
 	}
 	slices.SortFunc(r.pages, func(a, b *recordedPage) int { return compareText(a.file, b.file) })
