@@ -24,6 +24,7 @@ func TestRefreshReadsSkippedAgain(t *testing.T) {
 	}
 	edit("without PDFs", true)
 	r.put("part01/manual.pdf", "%PDF-1.7 is all that there is")
+	r.age()
 	r.compare("with a PDF")
 	edit("with a PDF that could not be read", false)
 }
