@@ -192,7 +192,7 @@ func (m *mender) differing(read func(string) ([]byte, error)) error {
 	return nil
 }
 
-// index changes the entries of the changed files and answers.
+// index changes the entries of the changed files and answers, unless the site has no index.
 func (m *mender) index(read func(string) ([]byte, error)) error {
 	if m.w.opts.NoIndex {
 		return nil

@@ -120,7 +120,7 @@ func (o *Options) recordable() bool {
 		o.Record == nil
 }
 
-// openPatchable returns the site of an input in an output, or nil if it has no record.
+// openPatchable returns the site of an input in an output, or nil if it cannot have a record.
 func openPatchable(p Patcher, out Output, o *Options) patchable {
 	dir, name := p.Records()
 	if dir == "" {
