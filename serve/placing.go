@@ -197,6 +197,7 @@ func (p *placing) fill(id string) {
 	defer p.mu.Unlock()
 	if l := p.peers[id]; l != nil {
 		l.Processes.Running = max(l.Processes.Running, l.Processes.Max)
+		l.placed = max(l.placed-1, 0) // choose has counted the session
 	}
 }
 
