@@ -11,11 +11,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // What waits for a page that does not read is limited in lines and in bytes. From the first lost line on, all
 // are lost until the page reads, so that no line arrives after one that is missing.
 func TestWaitingLines(t *testing.T) {
+	race.SkipLong(t)
 	tests := map[string]struct {
 		value string
 		want  int

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -513,6 +514,7 @@ func TestLeftOut(t *testing.T) {
 // TestCheckManyFindings ensures that many faults cost no more than a few: only some get a
 // position and a hint, but all are counted.
 func TestCheckManyFindings(t *testing.T) {
+	race.SkipLong(t)
 	const n = 10_000
 	var fields, refs, options strings.Builder
 	for i := range n {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -286,6 +287,7 @@ func TestPrune(t *testing.T) {
 // TestPackRefusesWhatReadersRefuse packs bundles just beyond each limit, which must leave
 // no file, and just within it, which must open.
 func TestPackRefusesWhatReadersRefuse(t *testing.T) {
+	race.SkipLong(t)
 	const manifest = `{"manifest_version":"0.3","name":"n","version":"1.0.0","description":"d","author":{"name":"A"},
 "server":{"type":"node","entry_point":"index.js","mcp_config":{"command":"node","args":["${__dirname}/index.js"]}}}`
 	zeros := strings.Repeat("\x00", 33<<20)

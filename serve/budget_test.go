@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
@@ -326,6 +327,7 @@ func retained(limit int64, f func()) int64 {
 
 // A client cannot make the server retain its requests.
 func TestRetainedBytes(t *testing.T) {
+	race.SkipLong(t)
 	const n, large = 30, 4_000_000
 	info := `{"name":"` + strings.Repeat("n", large/2) + `","x":{"y":"` + strings.Repeat("z", large/2-100) +
 		`"},"version":"1"}`
@@ -411,6 +413,7 @@ func TestRetainedBytes(t *testing.T) {
 
 // A call whose client disconnected while it was asked a question counts, too.
 func TestRetainedQuestions(t *testing.T) {
+	race.SkipLong(t)
 	e := newEstate(t, false, server.Options{Budget: server.Budget{Bytes: 32 << 20}})
 	alice := e.clients[0]
 	session := alice.initialize(t, plainInfo)

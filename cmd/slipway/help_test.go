@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // banned are words and phrases that help texts avoid, because plainer ones exist.
@@ -40,6 +42,7 @@ func helpPages() map[string]string {
 
 // TestHelpIsPlain ensures that help texts fit on a terminal of 80 columns, in plain words.
 func TestHelpIsPlain(t *testing.T) {
+	race.SkipLong(t)
 	for name, text := range helpPages() {
 		for line := range strings.SplitSeq(text, "\n") {
 			if n := len([]rune(line)); n > helpWidth {

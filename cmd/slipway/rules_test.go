@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	godiff "github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 const rulesIntro = `# Rules
@@ -74,6 +76,7 @@ func TestRulesPage(t *testing.T) {
 // TestRulesAreDeclared verifies that every declared rule is listed, has a title and is
 // reported somewhere.
 func TestRulesAreDeclared(t *testing.T) {
+	race.SkipLong(t)
 	listed := make(map[string]bool)
 	for _, r := range rules() {
 		format, _, _ := strings.Cut(r.ID, "/")

@@ -5,11 +5,13 @@ import (
 	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // TestLinear verifies linear time for documents and navigation files with repeated
 // fragments.
 func TestLinear(t *testing.T) {
+	race.SkipLong(t)
 	same := func(text string) string { return text }
 	tests := []struct {
 		file string
@@ -43,6 +45,7 @@ func TestLinear(t *testing.T) {
 // TestLinearFindings reads documents with a great many headings, findings and entries,
 // each of which needs its position.
 func TestLinearFindings(t *testing.T) {
+	race.SkipLong(t)
 	tests := []struct {
 		file, fragment string
 		wrap           func(text string) string

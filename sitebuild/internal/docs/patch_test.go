@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
 )
 
@@ -240,10 +241,22 @@ func (r *refreshed) edit() string {
 	}
 }
 
+// refreshSteps returns how many random edits are compared with whole builds.
+func refreshSteps() int {
+	if race.Enabled { // one goroutine does most of the work
+		return 8
+	}
+	return 20
+}
+
 // After any change, a refreshed site is the one that a whole build makes, byte for byte.
 func TestRefresh(t *testing.T) {
 	defer docs.SetMaxFull(10_000)()
-	for layout, steps := range map[sitewriter.Layout]int{sitewriter.Packed: 20, sitewriter.OneFile: 5} {
+	steps := map[sitewriter.Layout]int{
+		sitewriter.Packed:  refreshSteps(),
+		sitewriter.OneFile: refreshSteps() / 4,
+	}
+	for layout, steps := range steps {
 		t.Run(string(layout)+"layout", func(t *testing.T) {
 			r := newRefreshed(t, layout)
 			r.compare("the first build")
@@ -265,7 +278,7 @@ func TestRefresh(t *testing.T) {
 // After any change, a refreshed site in memory is the one that a whole build makes.
 func TestRefreshMemory(t *testing.T) {
 	defer docs.SetMaxFull(10_000)()
-	const steps = 20
+	steps := refreshSteps()
 	r := newRefreshed(t, sitewriter.OneFile)
 	r.write = sitewriter.Options{
 		NoIndex:      true,
@@ -310,6 +323,7 @@ func TestRefreshMemory(t *testing.T) {
 // A site that was changed, a write that was interrupted and a damaged record are noticed: the next
 // build repairs all.
 func TestRefreshRepairs(t *testing.T) {
+	race.SkipLong(t)
 	defer docs.SetMaxFull(10_000)()
 	r := newRefreshed(t, sitewriter.Packed)
 	r.compare("the first build")

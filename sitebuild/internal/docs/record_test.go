@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
 )
 
 // TestRefreshReadsSkippedAgain ensures that a PDF that could not be read is tried again by the next build: the program
 // that reads it may be installed meanwhile, or have failed because the machine was busy.
 func TestRefreshReadsSkippedAgain(t *testing.T) {
+	race.SkipLong(t)
 	defer docs.SetMaxFull(10_000)()
 	r := newRefreshed(t, sitewriter.Packed)
 	r.compare("the first build")

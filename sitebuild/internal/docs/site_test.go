@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
@@ -234,6 +235,7 @@ func TestPlainTitles(t *testing.T) {
 }
 
 func TestLLMSFull(t *testing.T) {
+	race.SkipLong(t)
 	dir := written(t, handbook(), &docs.Options{BaseURL: "https://example.com/handbook/"})
 	full, err := os.ReadFile(filepath.Join(dir, "llms-full.txt"))
 	if err != nil {
