@@ -222,7 +222,11 @@ func (e *edited) Subscribe(ctx context.Context, uri string) error {
 }
 
 // ServeMethod implements [mcp.Extender].
-func (e *edited) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (e *edited) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	return serveMethod(e.Source, ctx, extension{method, params})
 }
 

@@ -67,7 +67,11 @@ func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptRes
 
 // linkRead does the same for read results. The URI that the part received is replaced by
 // the one that the client sent.
-func (m *merged) linkRead(o ownName, asked string, r *mcp.ReadResourceResult) (*mcp.ReadResourceResult, error) {
+func (m *merged) linkRead(
+	o ownName,
+	asked string,
+	r *mcp.ReadResourceResult,
+) (*mcp.ReadResourceResult, error) {
 	if r == nil {
 		return r, nil
 	}

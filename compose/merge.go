@@ -110,7 +110,12 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 
 // copyReasons copies a part's reasons for missing items, under the names they would have in
 // the union, unless those are taken.
-func (u *union) copyReasons(into *map[string]string, owners map[string]ownName, part int, reasons map[string]string) {
+func (u *union) copyReasons(
+	into *map[string]string,
+	owners map[string]ownName,
+	part int,
+	reasons map[string]string,
+) {
 	for name, why := range reasons {
 		shown := []string{name, prefixed(u.parts[part].Name, name)}
 		if u.opts.Prefix == PrefixAlways {

@@ -155,7 +155,13 @@ func (u *union) mergeResources(m *merged) error {
 }
 
 // shownURI returns the visible form of a part's URI or URI template.
-func (u *union) shownURI(m *merged, kind, uri string, part int, c claimed, shared *sharing) (string, error) {
+func (u *union) shownURI(
+	m *merged,
+	kind, uri string,
+	part int,
+	c claimed,
+	shared *sharing,
+) (string, error) {
 	owners := c.by
 	if c.complete && len(owners) == 1 {
 		if _, _, reserved := m.labels.split(uri); reserved {

@@ -111,7 +111,10 @@ func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) {
 // retry runs a call on the current source. A call that hits a source that has just been
 // retired is retried on its replacement.
 func retry[P, R any](
-	ctx context.Context, s *Swap, params P, call func(mcp.Source, context.Context, P) (R, error),
+	ctx context.Context,
+	s *Swap,
+	params P,
+	call func(mcp.Source, context.Context, P) (R, error),
 ) (R, error) {
 	for {
 		at := s.current.Load()
@@ -148,7 +151,11 @@ func (s *Swap) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.C
 }
 
 // ServeMethod implements [mcp.Extender].
-func (s *Swap) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (s *Swap) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	return retry(ctx, s, extension{method, params}, serveMethod)
 }
 
@@ -262,7 +269,10 @@ func (r *Retirable) Watch(changed func(mcp.Change)) (stop func()) {
 
 // runCounted runs a call unless r is retired, and counts it.
 func runCounted[P, R any](
-	ctx context.Context, r *Retirable, params P, call func(mcp.Source, context.Context, P) (R, error),
+	ctx context.Context,
+	r *Retirable,
+	params P,
+	call func(mcp.Source, context.Context, P) (R, error),
 ) (result R, err error) {
 	if err := r.enter(); err != nil {
 		return result, err
@@ -292,7 +302,11 @@ func (r *Retirable) Complete(ctx context.Context, params *mcp.CompleteParams) (*
 }
 
 // ServeMethod implements [mcp.Extender].
-func (r *Retirable) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (r *Retirable) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	if _, ok := r.Source.(mcp.Extender); !ok {
 		return nil, mcp.MethodNotFound(method)
 	}

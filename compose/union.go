@@ -396,7 +396,11 @@ func (u *union) Subscribe(ctx context.Context, uri string) error {
 
 // ServeMethod implements [mcp.Extender]. It tries each part that has custom methods, in
 // order, until one knows the method.
-func (u *union) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (u *union) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	for _, p := range u.parts {
 		x, ok := p.Source.(mcp.Extender)
 		if !ok {

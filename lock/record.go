@@ -21,7 +21,12 @@ import (
 // The report lists items that cannot be pinned, and so will be refused, and things that a
 // reviewer should know: invisible characters, templates that cannot be matched, and UI
 // resources that cannot be read.
-func Record(ctx context.Context, name string, src mcp.Source, origin string) (*Entry, *check.Report, error) {
+func Record(
+	ctx context.Context,
+	name string,
+	src mcp.Source,
+	origin string,
+) (*Entry, *check.Report, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -147,7 +147,12 @@ func (p *restricted) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 
 // callChecked calls do if check allows it, and returns its result if check still allows it
 // afterwards.
-func callChecked[T any](ctx context.Context, p *restricted, check func(*view) error, do func() (T, error)) (T, error) {
+func callChecked[T any](
+	ctx context.Context,
+	p *restricted,
+	check func(*view) error,
+	do func() (T, error),
+) (T, error) {
 	var none T
 	v, err := p.view(ctx)
 	if err != nil {

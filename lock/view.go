@@ -195,7 +195,12 @@ func (v *view) recordReasons() {
 }
 
 // reasonsFor returns the reasons of the refused items by name, or nil if there are none.
-func reasonsFor[T any](v *view, kind Kind, all []T, name func(*T) string) (reasons map[string]string) {
+func reasonsFor[T any](
+	v *view,
+	kind Kind,
+	all []T,
+	name func(*T) string,
+) (reasons map[string]string) {
 	for i := range all {
 		item := Item{kind, name(&all[i])}
 		if why := v.reason(item); why != "" {

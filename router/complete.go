@@ -109,7 +109,11 @@ func findCompleter(all []Completer, argument string) *Completer {
 }
 
 // complete calls a completer and cuts its result to maxValues.
-func complete(ctx context.Context, all []Completer, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+func complete(
+	ctx context.Context,
+	all []Completer,
+	p *mcp.CompleteParams,
+) (*mcp.CompleteResult, error) {
 	c := findCompleter(all, p.Argument)
 	if c == nil {
 		return &mcp.CompleteResult{}, nil

@@ -40,7 +40,11 @@ func isStructOrTexts(n *node) bool {
 
 // newInput compiles an input type and returns its schema, or nil after a mistake. must is
 // the requirement that accepts checks, as in "input must be a struct".
-func (f *feature) newInput(t reflect.Type, must string, accepts func(*node) bool) (*input, json.RawMessage) {
+func (f *feature) newInput(
+	t reflect.Type,
+	must string,
+	accepts func(*node) bool,
+) (*input, json.RawMessage) {
 	c := newCompiler(false)
 	c.lenient = f.inputSchema != nil
 	in := &input{

@@ -18,7 +18,11 @@ import (
 //     contents over [Options.MaxReadBytes] are refused
 //   - [mcp.ResourceContents], a slice of it, or [*mcp.ReadResourceResult]
 //   - any other type: its JSON, with the MIME type application/json
-func Resource[Out any](name, uri string, fn func(ctx context.Context) (Out, error), opts ...ResourceOption) Feature {
+func Resource[Out any](
+	name, uri string,
+	fn func(ctx context.Context) (Out, error),
+	opts ...ResourceOption,
+) Feature {
 	f := newFeature(caller(), KindResource, name, opts)
 	f.uri = uri
 	f.faultIf(fn == nil, "the function is nil")
