@@ -118,7 +118,9 @@ func reservedHeader(name string) bool {
 // other characters from "-", so that two headers would be one.
 func isCallerHeader(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '-' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+		return r != '-' &&
+			(r < '0' || r > '9') &&
+			(r|0x20 < 'a' || r|0x20 > 'z')
 	})
 }
 

@@ -44,7 +44,12 @@ type OpenOptions struct {
 //
 // With [Resolver.Shared], a server with auth by user is opened without contacting it; it is
 // used with the logins that callers have in [Resolver.Vault].
-func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (*Opened, error) {
+func (r *Resolver) Open(
+	ctx context.Context,
+	m *Merged,
+	name string,
+	opts *OpenOptions,
+) (*Opened, error) {
 	t, err := r.Resolve(ctx, m, name)
 	if err != nil {
 		return nil, err
@@ -397,7 +402,11 @@ func (o *Opened) Watch(changed func(mcp.Change)) (stop func()) {
 }
 
 // ServeMethod implements [mcp.Extender].
-func (o *Opened) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (o *Opened) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	return o.Source.(mcp.Extender).ServeMethod(ctx, method, params)
 }
 

@@ -104,7 +104,11 @@ func (c *perCaller) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.C
 }
 
 // ServeMethod implements [mcp.Extender].
-func (c *perCaller) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (c *perCaller) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	if c.admit(ctx) != nil {
 		return nil, mcp.MethodNotFound(method)
 	}

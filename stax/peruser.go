@@ -62,7 +62,12 @@ var (
 )
 
 // newPerUser returns the outermost layer of a server.
-func newPerUser(s *Server, inner mcp.Source, isolated *client.Isolated, vault *identity.Vault) *perUser {
+func newPerUser(
+	s *Server,
+	inner mcp.Source,
+	isolated *client.Isolated,
+	vault *identity.Vault,
+) *perUser {
 	u := &perUser{
 		Source:   inner,
 		name:     s.Name,
@@ -239,7 +244,12 @@ func loggedIn[T any](ctx context.Context, u *perUser, do func() (T, error)) (T, 
 }
 
 // orError is loggedIn for requests whose results cannot carry the address.
-func orError[T any](ctx context.Context, u *perUser, code mcp.Code, do func() (T, error)) (T, error) {
+func orError[T any](
+	ctx context.Context,
+	u *perUser,
+	code mcp.Code,
+	do func() (T, error),
+) (T, error) {
 	result, err := loggedIn(ctx, u, do)
 	var address *identity.ConnectError
 	if errors.As(err, &address) {
@@ -263,7 +273,11 @@ func (u *perUser) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.G
 }
 
 // ServeMethod implements [mcp.Extender].
-func (u *perUser) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (u *perUser) ServeMethod(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	if u.isolated.Known(ctx) == nil {
 		return nil, mcp.MethodNotFound(method)
 	}

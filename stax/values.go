@@ -88,7 +88,11 @@ func redactArguments(args []string) []string {
 
 // elsewhere reports credentials in members that do not usually contain any.
 func (d *decoder) elsewhere(s *Server, at string) {
-	texts := map[string]string{"command": s.Command, "cwd": s.Cwd, "description": s.Description}
+	texts := map[string]string{
+		"command":     s.Command,
+		"cwd":         s.Cwd,
+		"description": s.Description,
+	}
 	args := strings.Fields(s.Command)
 	if len(texts["command"]) > 0 && !slices.Equal(redactArguments(args), args) {
 		d.literal(check.Warning, at+"/command", "because it contains an argument")

@@ -109,7 +109,11 @@ func (i *importer) entry(e edit.Entry) {
 		i.lost(e.Value, "server %q is skipped: %s", e.Name, why)
 		return
 	}
-	known := map[string]bool{"name": i.client.List, shape.Name: true, "type": true}
+	known := map[string]bool{
+		"name":     i.client.List,
+		shape.Name: true,
+		"type":     true,
+	}
 	take := func(name string, read func(n *tree.Node)) {
 		if n := e.Value.Get(name); name != "" && n != nil && !known[name] {
 			known[name] = true

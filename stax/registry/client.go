@@ -241,9 +241,15 @@ func (c *Client) Get(ctx context.Context, name, version string) (*Document, erro
 	case err != nil:
 		return nil, &APIError{URL: c.base(), Why: err.Error()}
 	case doc.Name != name:
-		return nil, &APIError{URL: c.base(), Why: fmt.Sprintf("it answers with another server: %.200q", doc.Name)}
+		return nil, &APIError{
+			URL: c.base(),
+			Why: fmt.Sprintf("it answers with another server: %.200q", doc.Name),
+		}
 	case version != "latest" && doc.Version != version:
-		return nil, &APIError{URL: c.base(), Why: fmt.Sprintf("it answers with another version: %.200q", doc.Version)}
+		return nil, &APIError{
+			URL: c.base(),
+			Why: fmt.Sprintf("it answers with another version: %.200q", doc.Version),
+		}
 	}
 	return doc, nil
 }

@@ -280,7 +280,14 @@ func apply(text []byte, splices []splice) []byte {
 }
 
 // verified applies splices and verifies that nothing but the entry differs.
-func verified(text []byte, splices []splice, old *tree.Node, t Target, name string, value *tree.Node) ([]byte, error) {
+func verified(
+	text []byte,
+	splices []splice,
+	old *tree.Node,
+	t Target,
+	name string,
+	value *tree.Node,
+) ([]byte, error) {
 	out := apply(text, splices)
 	root, err := parse(out, t)
 	if err != nil {

@@ -43,7 +43,13 @@ func unitOf(text []byte, root *tree.Node) string {
 }
 
 // setJSON adds or replaces an entry in JSON with the indentation that the file uses.
-func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
+func setJSON(
+	text []byte,
+	root *tree.Node,
+	t Target,
+	name string,
+	value *tree.Node,
+) ([]splice, error) {
 	unit := unitOf(text, root)
 	eol := lineEnd(text)
 	if root.End == 0 { // null
@@ -79,7 +85,13 @@ func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.No
 }
 
 // insertJSON adds a member at the end of an object.
-func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, eol string) []splice {
+func insertJSON(
+	text []byte,
+	n *tree.Node,
+	name string,
+	value *tree.Node,
+	unit, eol string,
+) []splice {
 	key := string(jsonscan.AppendQuote(nil, name)) + ": "
 	if len(n.Members) == 0 {
 		outer := indentation(text, n.Start)

@@ -114,7 +114,13 @@ func trimComments(text []byte, start, end int) int {
 
 // setTOML adds an entry as a table at the end, or replaces all that belongs to it: its
 // table, its subtables and dotted keys.
-func setTOML(text []byte, old *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
+func setTOML(
+	text []byte,
+	old *tree.Node,
+	t Target,
+	name string,
+	value *tree.Node,
+) ([]splice, error) {
 	if in, ok := inlineHolder(text, old, t); ok {
 		return in.set(name, value)
 	}

@@ -188,7 +188,13 @@ func written(t Target, name string, value *tree.Node, indent, eol string) string
 	return yamlMembers([]tree.Member{{Key: name, Value: value}}, indent, eol)
 }
 
-func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
+func setYAML(
+	text []byte,
+	root *tree.Node,
+	t Target,
+	name string,
+	value *tree.Node,
+) ([]splice, error) {
 	eol := lineEnd(text)
 	m := root.Member(t.Root)
 	if m == nil {
@@ -227,7 +233,14 @@ func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.No
 }
 
 // setEmpty fills a member with an empty value: nothing, null, {} or [].
-func setEmpty(text []byte, m *tree.Member, t Target, name string, value *tree.Node, eol string) ([]splice, error) {
+func setEmpty(
+	text []byte,
+	m *tree.Member,
+	t Target,
+	name string,
+	value *tree.Node,
+	eol string,
+) ([]splice, error) {
 	line := nextLine(text, m.KeyStart)
 	rest := text[m.KeyEnd:line]
 	colon := bytes.IndexByte(rest, ':')
