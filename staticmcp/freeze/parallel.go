@@ -8,7 +8,12 @@ import (
 
 // inParallel does work for each item, as concurrently as opts allow, and returns the
 // outcomes in the order of the items. It returns when all work has stopped.
-func inParallel[T, R any](ctx context.Context, opts *Requests, items []T, work func(T) R) ([]R, error) {
+func inParallel[T, R any](
+	ctx context.Context,
+	opts *Requests,
+	items []T,
+	work func(T) R,
+) ([]R, error) {
 	results := make([]R, len(items))
 	report := func(done int64) {
 		if opts.Compared != nil {

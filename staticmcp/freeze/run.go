@@ -56,7 +56,12 @@ var ErrNoAnswers = errors.New("the source gave no answer to any")
 // cannot be obtained are omitted, with a finding. If the source answers nothing at all
 // ([ErrNoAnswers]), or an answer contains a secret ([*RefusedError]), Run returns an error and writes
 // nothing. The Report is never nil. A plan can only be run once.
-func Run(ctx context.Context, p *Plan, out sitewriter.Output, opts *sitewriter.Options) (*Report, error) {
+func Run(
+	ctx context.Context,
+	p *Plan,
+	out sitewriter.Output,
+	opts *sitewriter.Options,
+) (*Report, error) {
 	r := newRun(p)
 	var o sitewriter.Options
 	if opts != nil {
@@ -580,7 +585,11 @@ func request(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.Ra
 }
 
 // storedAnswer returns the answer stored in a site, or nil.
-func storedAnswer(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) (json.RawMessage, error) {
+func storedAnswer(
+	ctx context.Context,
+	site *staticmcp.Site,
+	q staticmcp.Question,
+) (json.RawMessage, error) {
 	if q.Tool == "" {
 		return request(ctx, site, q)
 	}

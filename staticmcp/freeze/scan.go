@@ -141,7 +141,9 @@ func cardIssuer(number string) bool {
 	}
 	switch len(number) {
 	case 14:
-		return begins(3, "300", "305") || begins(2, "36", "36") || begins(2, "38", "39")
+		return begins(3, "300", "305") ||
+			begins(2, "36", "36") ||
+			begins(2, "38", "39")
 	case 15:
 		return begins(2, "34", "34") || begins(2, "37", "37")
 	case 16:

@@ -82,7 +82,12 @@ func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
 
 // templateOf requests a prompt with its own placeholders as arguments, and again with
 // other values. If nothing else differs, the answer is a template.
-func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names []string) (json.RawMessage, error) {
+func (r *run) templateOf(
+	ctx context.Context,
+	o *outcome,
+	prompt string,
+	names []string,
+) (json.RawMessage, error) {
 	places := make(map[string]string)
 	others := make(map[string]string)
 	for _, name := range names {

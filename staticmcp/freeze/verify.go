@@ -31,7 +31,12 @@ func (v *Verification) OK() bool { return v.Different+v.Failed == 0 }
 // Verify requests every answer of site from src and compares them, byte for byte except
 // for white space between tokens. Tools not marked readOnlyHint are skipped unless they
 // are in opts.Tools.
-func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Requests) (*Verification, error) {
+func Verify(
+	ctx context.Context,
+	site *staticmcp.Site,
+	src mcp.Source,
+	opts *Requests,
+) (*Verification, error) {
 	catalog, err := src.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -92,7 +97,11 @@ func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 
 // storedTemplate returns the questions for a prompt without required arguments, if it is
 // stored as a template.
-func storedTemplate(ctx context.Context, site *staticmcp.Site, prompt *mcp.Prompt) []staticmcp.Question {
+func storedTemplate(
+	ctx context.Context,
+	site *staticmcp.Site,
+	prompt *mcp.Prompt,
+) []staticmcp.Question {
 	return slices.DeleteFunc(withArguments(prompt), func(q staticmcp.Question) bool {
 		doc, err := storedAnswer(ctx, site, q)
 		return err != nil || doc == nil || len(q.Arguments) == len(`{}`)

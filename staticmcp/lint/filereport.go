@@ -163,7 +163,9 @@ type located struct {
 }
 
 // is reports whether the value exists and begins with c, such as '{' for an object.
-func (v located) is(c byte) bool { return len(v.value) > 0 && v.value[0] == c }
+func (v located) is(c byte) bool {
+	return len(v.value) > 0 && v.value[0] == c
+}
 
 // missing reports whether the member does not exist.
 func (v located) missing() bool { return v.value == nil }

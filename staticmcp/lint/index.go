@@ -126,7 +126,12 @@ func (f *storedIndex) Forget(string) {}
 
 // decodeIndex decodes a file of the index. An unusable one counts as missing, because the
 // index is optional.
-func (c *checker) decodeIndex(ctx context.Context, st site.Store, path string, into any) (bool, error) {
+func (c *checker) decodeIndex(
+	ctx context.Context,
+	st site.Store,
+	path string,
+	into any,
+) (bool, error) {
 	loaded, err := st.Load(ctx, path, nil, c.opts.MaxManifestBytes)
 	switch {
 	case errors.Is(err, site.ErrMissing):

@@ -118,7 +118,12 @@ var serverMembers = []memberSpec{
 }
 
 // checkMembers checks the members of an object. what names the object in messages.
-func (s *fileReport) checkMembers(object located, list members, specs []memberSpec, what, pointer string) {
+func (s *fileReport) checkMembers(
+	object located,
+	list members,
+	specs []memberSpec,
+	what, pointer string,
+) {
 	for _, spec := range specs {
 		m := list.get(spec.name)
 		pointer := pointer + "/" + spec.name

@@ -84,7 +84,13 @@ func (c *checker) assignFolder(jobs []job, t *listedTool, b *branch, parts []str
 }
 
 // assignAnswer checks the path of one answer.
-func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, parts []string) []job {
+func (c *checker) assignAnswer(
+	jobs []job,
+	t *listedTool,
+	path string,
+	l *leaf,
+	parts []string,
+) []job {
 	l.claimed = true
 	j := job{
 		path:  path,

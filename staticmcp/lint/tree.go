@@ -217,7 +217,12 @@ func (c *checker) plantPacks(ctx context.Context, f *site.Folder) error {
 					"the answer %s belongs to the pack %s", path, packs.File(c.site.packs[c.site.packs.Pack(key)]))
 			}
 			c.tree.left--
-			c.tree.plantPacked(leaf{name: path, pack: name, start: start, end: end})
+			c.tree.plantPacked(leaf{
+				name:  path,
+				pack:  name,
+				start: start,
+				end:   end,
+			})
 			return c.tree.left >= 0
 		})
 		if err != nil {
