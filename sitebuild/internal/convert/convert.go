@@ -55,7 +55,9 @@ func Handles(name string) bool {
 }
 
 // IsNotebook reports whether a file is a notebook, judging by the ending of its name.
-func IsNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }
+func IsNotebook(name string) bool {
+	return strings.EqualFold(path.Ext(name), ".ipynb")
+}
 
 // IsPDF reports whether a file is PDF, judging by the ending of its name.
 func IsPDF(name string) bool { return strings.EqualFold(path.Ext(name), ".pdf") }

@@ -82,7 +82,12 @@ func readPDF(ctx context.Context, name string, data []byte, limit int64) (*Docum
 
 // describePDF returns what the program writes about a document, at most limit bytes within a
 // time. The program reads the document from its standard input, so no file name is an argument.
-func describePDF(ctx context.Context, data []byte, limit int64, most time.Duration) (string, error) {
+func describePDF(
+	ctx context.Context,
+	data []byte,
+	limit int64,
+	most time.Duration,
+) (string, error) {
 	program, err := exec.LookPath(pdfProgram)
 	if err != nil {
 		return "", &MissingError{pdfProgram, installPDF()}
@@ -188,7 +193,9 @@ func isTitle(title string) bool {
 	case ".doc", ".docx", ".odt", ".tex", ".dvi", ".pdf", ".indd", ".ppt", ".pptx", ".qxd", ".md", ".html":
 		return false
 	}
-	return title != "" && !strings.EqualFold(title, "untitled") && !strings.HasPrefix(title, "Microsoft Word")
+	return title != "" &&
+		!strings.EqualFold(title, "untitled") &&
+		!strings.HasPrefix(title, "Microsoft Word")
 }
 
 // limitedBuffer keeps what is written to it up to a limit, and calls stop, if there is one, for

@@ -253,7 +253,9 @@ func (s *state) assign(pipe *parse.PipeNode, name string, value any, fromEnd int
 // sortedKeys returns the keys of a map with strings as keys, in order.
 func sortedKeys(m reflect.Value) []reflect.Value {
 	keys := m.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, func(a, b reflect.Value) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	return keys
 }
 

@@ -319,7 +319,12 @@ func (b *builder) contents(path string, item *Item, row map[string]any) (*sitewr
 }
 
 // answer returns the answer of a tool or prompt.
-func (b *builder) answer(path string, item *Item, answer *Answer, row map[string]any) (*sitewriter.Answer, error) {
+func (b *builder) answer(
+	path string,
+	item *Item,
+	answer *Answer,
+	row map[string]any,
+) (*sitewriter.Answer, error) {
 	with, err := b.arguments(path, item, answer, row)
 	if err != nil {
 		return nil, err
@@ -356,7 +361,10 @@ func (b *builder) answer(path string, item *Item, answer *Answer, row map[string
 func (b *builder) message(path string, m Message, row map[string]any) (mcp.PromptMessage, error) {
 	r := mcp.ResourceContents{MIMEType: m.MIMEType}
 	err := b.texts(row, path,
-		map[string]textField{"text": {m.Text, &r.Text}, "resource": {m.Resource, &r.URI}})
+		map[string]textField{
+			"text":     {m.Text, &r.Text},
+			"resource": {m.Resource, &r.URI},
+		})
 	message := mcp.PromptMessage{
 		Role:    "user",
 		Content: mcp.Text(r.Text),
@@ -372,7 +380,12 @@ func (b *builder) message(path string, m Message, row map[string]any) (mcp.Promp
 
 // arguments returns the arguments of a call as an object, or nil if there are none. The
 // values of a tool have the types of its schema.
-func (b *builder) arguments(path string, item *Item, answer *Answer, row map[string]any) (json.RawMessage, error) {
+func (b *builder) arguments(
+	path string,
+	item *Item,
+	answer *Answer,
+	row map[string]any,
+) (json.RawMessage, error) {
 	if len(answer.With) == 0 {
 		return nil, nil
 	}

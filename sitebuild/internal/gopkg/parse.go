@@ -137,7 +137,11 @@ func ofOnePackage(files []*ast.File) []*ast.File {
 }
 
 // document builds a pkg from the files.
-func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importPath string) (p *pkg, err error) {
+func (r *reader) document(
+	fset *token.FileSet,
+	files, tests []*ast.File,
+	importPath string,
+) (p *pkg, err error) {
 	// go/doc can panic on files that parse without errors.
 	defer func() {
 		if recover() != nil {

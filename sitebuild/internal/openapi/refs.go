@@ -168,7 +168,9 @@ func (a *api) schemaAt(at place, pointer, name string) *schema {
 }
 
 // visit registers all schemas that the schema n references.
-func (a *api) visit(n *tree.Node, f *file) { a.visitIn(n, f, false) }
+func (a *api) visit(n *tree.Node, f *file) {
+	a.visitIn(n, f, false)
+}
 
 // visitIn is visit for the members of n; named means that n maps names to schemas.
 func (a *api) visitIn(n *tree.Node, f *file, named bool) {

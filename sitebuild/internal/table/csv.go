@@ -209,7 +209,12 @@ var errRecord = errors.New("a record is longer than the limit; a quote may not b
 
 // walkCSV calls each for every record after the header. Problems are reported unless report
 // is nil.
-func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, each func(row) error) error {
+func (in *Input) walkCSV(
+	ctx context.Context,
+	d *dialect,
+	report *check.Report,
+	each func(row) error,
+) error {
 	f, err := os.Open(in.path)
 	if err != nil {
 		return err
@@ -270,7 +275,12 @@ func (in *Input) reportSyntax(report *check.Report, syntax *csv.ParseError) {
 }
 
 // cells converts a record to cells. White space around values is ignored.
-func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report *check.Report) []cell {
+func (in *Input) cells(
+	record []string,
+	cells []cell,
+	reader *csv.Reader,
+	report *check.Report,
+) []cell {
 	if len(record) != len(cells) && report != nil {
 		line, _ := reader.FieldPos(0)
 		effect := "the missing cells are empty"

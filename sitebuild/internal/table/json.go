@@ -419,7 +419,12 @@ func (j *jsonRows) reportSkipped(line, column int, message string) {
 }
 
 // walkSlice walks an array in memory.
-func (j *jsonRows) walkSlice(ctx context.Context, text []byte, m member, each func(row) error) error {
+func (j *jsonRows) walkSlice(
+	ctx context.Context,
+	text []byte,
+	m member,
+	each func(row) error,
+) error {
 	line := 1
 	seen := 0
 	_, err := jsonscan.Array(m.value, 0, 0, func(i int) (int, error) {

@@ -124,7 +124,12 @@ func quoteName(name string) string {
 }
 
 // queryStrings returns the rows of a query as strings.
-func queryStrings(ctx context.Context, db *sql.DB, query string, args ...any) (list [][]string, err error) {
+func queryStrings(
+	ctx context.Context,
+	db *sql.DB,
+	query string,
+	args ...any,
+) (list [][]string, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -337,7 +342,12 @@ type sqliteRows struct {
 }
 
 // walk calls each for every row of the query.
-func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each func(row) error) (err error) {
+func (w *sqliteRows) walk(
+	ctx context.Context,
+	db *sql.DB,
+	query string,
+	each func(row) error,
+) (err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return plainSQLite(err)

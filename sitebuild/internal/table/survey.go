@@ -62,7 +62,13 @@ const (
 )
 
 // survey reads a table and chooses its tools. The result is nil if it has no rows.
-func survey(ctx context.Context, src *source, opts Table, all *Options, report *check.Report) (*tab, error) {
+func survey(
+	ctx context.Context,
+	src *source,
+	opts Table,
+	all *Options,
+	report *check.Report,
+) (*tab, error) {
 	t := &tab{
 		src:     src,
 		opts:    opts,

@@ -247,7 +247,12 @@ func asHeading(n *html.Node) *html.Node {
 
 // clone copies a node with what is below it.
 func clone(n *html.Node, depth int) *html.Node {
-	c := &html.Node{Type: n.Type, Data: n.Data, DataAtom: n.DataAtom, Attr: n.Attr}
+	c := &html.Node{
+		Type:     n.Type,
+		Data:     n.Data,
+		DataAtom: n.DataAtom,
+		Attr:     n.Attr,
+	}
 	if depth < maxDepth {
 		for child := range n.ChildNodes() {
 			c.AppendChild(clone(child, depth+1))
@@ -297,7 +302,9 @@ func isJunk(n *html.Node) bool {
 	if junkIDs[attr(n, "id")] && n.DataAtom != atom.Section && !isHeading(n) && !isSectionBox(n) {
 		return true
 	}
-	return n.DataAtom == atom.A && attr(n, "aria-hidden") == "true" && attr(n, "href") != ""
+	return n.DataAtom == atom.A &&
+		attr(n, "aria-hidden") == "true" &&
+		attr(n, "href") != ""
 }
 
 // wordSet returns a set of words.
