@@ -94,7 +94,9 @@ func (d *Doctor) reportUnreadable(r check.Reporter, c *clients.Client, err error
 func (f *clientFile) shadowed(r check.Reporter, d *Doctor, before []*clientFile) {
 	for _, e := range f.Entries {
 		for _, other := range before {
-			at := slices.IndexFunc(other.Entries, func(o clients.FileEntry) bool { return o.Name == e.Name })
+			at := slices.IndexFunc(other.Entries, func(o clients.FileEntry) bool {
+				return o.Name == e.Name
+			})
 			if at < 0 {
 				continue
 			}

@@ -365,7 +365,12 @@ func (d *Doctor) start(ctx context.Context, how *starting, m *stax.Merged) {
 }
 
 // start makes the attempt for a server of definitions.
-func (a *attempt) start(ctx context.Context, about string, resolver *stax.Resolver, m *stax.Merged) Check {
+func (a *attempt) start(
+	ctx context.Context,
+	about string,
+	resolver *stax.Resolver,
+	m *stax.Merged,
+) Check {
 	name := a.server.name
 	if s := m.Config.Server(name); !s.Remote() {
 		a.server.argv = append([]string{s.Command}, s.Args...)

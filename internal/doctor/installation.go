@@ -116,7 +116,9 @@ func (d *Doctor) userDefinitions(ctx context.Context) {
 		return
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		d.Add(about, "file", func(check.Reporter) string { return clients.ShortPath(name) + " does not exist yet" })
+		d.Add(about, "file", func(check.Reporter) string {
+			return clients.ShortPath(name) + " does not exist yet"
+		})
 		return
 	}
 	d.Definitions(ctx, about, name)
@@ -188,7 +190,11 @@ func (d *Doctor) Definitions(ctx context.Context, about, name string) {
 
 // checkServers checks the programs and the secrets of the enabled servers of definitions.
 // It returns their number, and those without a program.
-func (d *Doctor) checkServers(ctx context.Context, r check.Reporter, m *stax.Merged) (enabled int, broken []string) {
+func (d *Doctor) checkServers(
+	ctx context.Context,
+	r check.Reporter,
+	m *stax.Merged,
+) (enabled int, broken []string) {
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
 		if s.Disabled() {

@@ -55,7 +55,9 @@ func (d *Doctor) URL(ctx context.Context, about, address string) {
 		return
 	}
 	if site := d.site(ctx, a, address); site != nil {
-		d.Add(about, "site", func(check.Reporter) string { return "StaticMCP site " + site.offers })
+		d.Add(about, "site", func(check.Reporter) string {
+			return "StaticMCP site " + site.offers
+		})
 		return
 	}
 	a.found = d.otherPath(ctx, a)

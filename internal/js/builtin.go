@@ -135,7 +135,10 @@ func ofArray() map[string]method {
 // each calls the function in the first argument for every element of a list. The result
 // is the list of what keep returns, without nil.
 func (r *reader) each(
-	at int, list *tree.Node, args []value, keep func(element *tree.Node, result value) *tree.Node,
+	at int,
+	list *tree.Node,
+	args []value,
+	keep func(element *tree.Node, result value) *tree.Node,
 ) value {
 	if len(args) != 1 || args[0].fn == nil {
 		panic(fail(at, "it takes a function", ""))

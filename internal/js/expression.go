@@ -56,7 +56,9 @@ func (r *reader) binary(level int) value {
 		}
 		at := r.at
 		i := slices.IndexFunc(operators()[level], func(o string) bool {
-			return r.peek(o) && !r.peek(o+"=") && !r.peek(o+o)
+			return r.peek(o) &&
+				!r.peek(o+"=") &&
+				!r.peek(o+o)
 		})
 		if i < 0 {
 			r.refuseLoose()

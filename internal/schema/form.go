@@ -175,7 +175,12 @@ func (m *formMaker) kindOfRef(pointer string) string {
 
 // gather collects the keywords of a schema, of its $ref and of its allOf. It stops at a
 // reference that is open already, which it returns.
-func (m *formMaker) gather(p *part, raw []byte, pointer string, opened *[]string) (ref string, recursive bool) {
+func (m *formMaker) gather(
+	p *part,
+	raw []byte,
+	pointer string,
+	opened *[]string,
+) (ref string, recursive bool) {
 	if string(raw) == "false" {
 		p.never = true
 	}

@@ -99,7 +99,9 @@ var matchesDuration = matches(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+
 
 // isDuration implements RFC 3339, appendix A: P1W, P3Y6M4DT12H30M5S and the like.
 func isDuration(s string) bool {
-	return matchesDuration(s) && !strings.HasSuffix(s, "P") && !strings.HasSuffix(s, "T")
+	return matchesDuration(s) &&
+		!strings.HasSuffix(s, "P") &&
+		!strings.HasSuffix(s, "T")
 }
 
 func isEmail(s string) bool {

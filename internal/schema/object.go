@@ -51,7 +51,12 @@ func (w *walker) object(o *objectRules, i, depth int) (int, error) {
 }
 
 // member checks the member key, whose value begins at i.
-func (w *walker) member(o *objectRules, seen *seenSet, key []byte, i, depth int) (end int, err error) {
+func (w *walker) member(
+	o *objectRules,
+	seen *seenSet,
+	key []byte,
+	i, depth int,
+) (end int, err error) {
 	place := o.find(key)
 	if !seen.add(place, key) && w.again == 0 {
 		w.fail("given twice")

@@ -37,7 +37,9 @@ type walker struct {
 // span is a value whose end is known, because it has been walked before.
 type span struct{ start, end, depth int }
 
-func (w *walker) text(at span) []byte { return w.doc[at.start:at.end] }
+func (w *walker) text(at span) []byte {
+	return w.doc[at.start:at.end]
+}
 
 // value checks the value at i against n and returns its end. depth is the number of
 // enclosing arrays and objects. The error is w.stop or a syntax error.

@@ -27,7 +27,9 @@ const (
 	wireFixed32 = 5
 )
 
-func (m *message) tag(field, wire uint64) { *m = binary.AppendUvarint(*m, field<<3|wire) }
+func (m *message) tag(field, wire uint64) {
+	*m = binary.AppendUvarint(*m, field<<3|wire)
+}
 
 // varint adds an integer, an enumeration or a boolean.
 func (m *message) varint(field, value uint64) {
@@ -50,7 +52,9 @@ func (m *message) fixed64(field, value uint64) {
 	*m = binary.LittleEndian.AppendUint64(*m, value)
 }
 
-func (m *message) double(field uint64, value float64) { m.fixed64(field, math.Float64bits(value)) }
+func (m *message) double(field uint64, value float64) {
+	m.fixed64(field, math.Float64bits(value))
+}
 
 // time adds a time in nanoseconds of Unix time, unless it is zero.
 func (m *message) time(field uint64, t time.Time) {

@@ -220,7 +220,12 @@ func (r *tomlReader) add(n *Node, key *unstable.Node, value *Node) *Node {
 // of that table. A missing table is created. In a list of tables, it is the last one. If
 // the name is taken by another kind of value, the result is a separate table, so that its
 // content is checked too.
-func (r *tomlReader) descend(n *Node, at string, key *unstable.Node, form tomlForm) (*Node, string) {
+func (r *tomlReader) descend(
+	n *Node,
+	at string,
+	key *unstable.Node,
+	form tomlForm,
+) (*Node, string) {
 	at = pointerTo(at, string(key.Data))
 	child := r.named[n][string(key.Data)]
 	switch {
