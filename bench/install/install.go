@@ -76,7 +76,11 @@ func Go(ctx context.Context, folder, module string) (Program, error) {
 // is unchanged, and copies other files of that folder next to them. It returns the folder
 // with the packages, and a program without arguments whose version is that of the package
 // module.
-func Node(ctx context.Context, folder, module string, files ...string) (dir string, p Program, err error) {
+func Node(
+	ctx context.Context,
+	folder, module string,
+	files ...string,
+) (dir string, p Program, err error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return "", p, errors.New("node is not installed")

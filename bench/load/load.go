@@ -105,7 +105,10 @@ func (g *Generator) Run(plan Plan) (Result, error) {
 	for _, w := range workers {
 		group.Go(func() {
 			if err := w.run(&clock); err != nil {
-				once.Do(func() { first = err; close(failed) })
+				once.Do(func() {
+					first = err
+					close(failed)
+				})
 			}
 		})
 	}

@@ -53,7 +53,9 @@ func Start(ctx context.Context, argv, env []string) (*Process, error) {
 // StartListening starts a program with an unused address in its command line, and waits
 // until it listens there.
 func StartListening(
-	ctx context.Context, env []string, commandLine func(addr string) ([]string, error),
+	ctx context.Context,
+	env []string,
+	commandLine func(addr string) ([]string, error),
 ) (p *Process, addr string, err error) {
 	if addr, err = FreeAddr(); err != nil {
 		return nil, "", err

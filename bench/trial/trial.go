@@ -131,7 +131,12 @@ func (t *Trial) Prepare(ctx context.Context, rows []Row) error {
 // Run takes the measurements, and writes NAME.jsonl with one line for each and NAME.md
 // with the report, which it also prints. If it is interrupted, it reports the complete
 // ones.
-func (t *Trial) Run(ctx context.Context, name string, stdout io.Writer, report func() string) error {
+func (t *Trial) Run(
+	ctx context.Context,
+	name string,
+	stdout io.Writer,
+	report func() string,
+) error {
 	// A single processor keeps the generator cheap and leaves the others to the programs.
 	runtime.GOMAXPROCS(1)
 	if _, err := system.RaiseDescriptors(); err != nil {
@@ -186,7 +191,12 @@ func (t *Trial) measureAll(ctx context.Context, lines io.Writer) error {
 	return nil
 }
 
-func (t *Trial) measureGroup(ctx context.Context, order []Row, w fix.Workload, round int) ([]Record, error) {
+func (t *Trial) measureGroup(
+	ctx context.Context,
+	order []Row,
+	w fix.Workload,
+	round int,
+) ([]Record, error) {
 	var group []Record
 	for _, r := range order {
 		if !r.Does(w) {
@@ -256,7 +266,10 @@ func (o *Options) UnderLoad(pid int, g *load.Generator, f Figures) error {
 		begin, err = readClocks(pid)
 		return err
 	}
-	plan.End = func() (err error) { end, err = readClocks(pid); return err }
+	plan.End = func() (err error) {
+		end, err = readClocks(pid)
+		return err
+	}
 	result, err := g.Run(plan)
 	switch {
 	case err != nil:

@@ -112,7 +112,9 @@ func (p *peer) Does(w fix.Workload) bool {
 	case w.Kind.Socket():
 		return p.sockets
 	case w.Kind.Idle():
-		return !p.floor && !p.noSession && (w.Kind != fix.IdleStream || !p.noGet)
+		return !p.floor &&
+			!p.noSession &&
+			(w.Kind != fix.IdleStream || !p.noGet)
 	case w.Events > 0 && p.noProgress:
 		return false
 	case w.Kind.Pipes():

@@ -96,7 +96,13 @@ type bench struct {
 }
 
 // prepare builds the upstream server and the programs of the rows.
-func prepare(ctx context.Context, o *options, rows []*row, dir string, stderr io.Writer) (*bench, error) {
+func prepare(
+	ctx context.Context,
+	o *options,
+	rows []*row,
+	dir string,
+	stderr io.Writer,
+) (*bench, error) {
 	server, err := install.Go(ctx, "gateways/echod", "")
 	if err != nil {
 		return nil, err

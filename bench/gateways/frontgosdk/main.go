@@ -57,7 +57,11 @@ func (c *client) read(ctx context.Context) {
 	}
 }
 
-func (c *client) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (c *client) ask(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (json.RawMessage, error) {
 	answer := make(chan *jsonrpc.Response, 1)
 	c.mu.Lock()
 	// A float64 as required by this library.

@@ -55,7 +55,10 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	say := json.NewEncoder(os.Stdout)
-	addrs := map[string]string{"mcp": listeners[0].Addr().String(), "inside": listeners[1].Addr().String()}
+	addrs := map[string]string{
+		"mcp":    listeners[0].Addr().String(),
+		"inside": listeners[1].Addr().String(),
+	}
 	if err := say.Encode(addrs); err != nil {
 		return err
 	}

@@ -153,7 +153,11 @@ func (h *hostile) resources() []object {
 			"description": attack(i + 2), "mimeType": attack(i + 3),
 		})
 	}
-	return append(list, object{"uri": "javascript:window.owned=1", "name": h.word, "description": h.word})
+	return append(list, object{
+		"uri":         "javascript:window.owned=1",
+		"name":        h.word,
+		"description": h.word,
+	})
 }
 
 // call sends the attacks as log messages and as methods that do not exist, then as content of
@@ -163,7 +167,11 @@ func (h *hostile) call(send func(object)) (any, object) {
 		send(object{"jsonrpc": "2.0", "method": "notifications/message", "params": object{
 			"level": "error", "logger": attack(i), "data": attack(i + 1),
 		}})
-		send(object{"jsonrpc": "2.0", "method": attacks[i], "params": object{attack(i): attack(i)}})
+		send(object{
+			"jsonrpc": "2.0",
+			"method":  attacks[i],
+			"params":  object{attack(i): attack(i)},
+		})
 	}
 	content := []object{
 		{"type": "text", "text": strings.Join(attacks, "\n\n")},

@@ -141,7 +141,12 @@ func (q *questions) ask(method string, params object) json.RawMessage {
 	answer := make(chan json.RawMessage, 1)
 	q.open[id] = answer
 	q.mu.Unlock()
-	q.send(object{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params})
+	q.send(object{
+		"jsonrpc": "2.0",
+		"id":      json.RawMessage(id),
+		"method":  method,
+		"params":  params,
+	})
 	return <-answer
 }
 
@@ -217,13 +222,19 @@ func serveHTTP() {
 	})
 	serveLogin(mux, "http://"+listener.Addr().String())
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	})
 	large := newLarge("1.5.0-rc", "new")
-	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) { post(large, w, r) })
+	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
+		post(large, w, r)
+	})
 	// The second one is for a test that changes it.
 	for _, path := range []string{"/zoo", "/zoo-to-change"} {
 		zoo := newZoo("")
-		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { post(zoo, w, r) })
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			post(zoo, w, r)
+		})
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, mux))
@@ -370,7 +381,11 @@ func (l *large) call(m *message, send func(object)) (any, object) {
 		failed["isError"] = true
 		return failed, nil
 	case "refuses":
-		return nil, object{"code": -32602, "message": "n is out of range", "data": object{"n": n}}
+		return nil, object{
+			"code":    -32602,
+			"message": "n is out of range",
+			"data":    object{"n": n},
+		}
 	}
 	return object{
 		"content":           []object{{"type": "text", "text": "**Issue 12** is `" + l.state + "`."}},

@@ -63,7 +63,11 @@ func (z *zoo) listen(m *message, send func(object)) {
 
 func (l *listener) notify(method string, params object) {
 	params["_meta"] = object{"io.modelcontextprotocol/subscriptionId": l.id}
-	l.send(object{"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
+	l.send(object{
+		"jsonrpc": "2.0",
+		"method":  "notifications/" + method,
+		"params":  params,
+	})
 }
 
 // notifyAll sends a notification to the listeners that want it.
@@ -220,7 +224,11 @@ func (z *zoo) answer(m *message, send func(object)) (any, object) {
 	}
 	switch m.Method {
 	case "initialize":
-		return object{"protocolVersion": "2025-11-25", "serverInfo": info, "capabilities": capabilities}, nil
+		return object{
+			"protocolVersion": "2025-11-25",
+			"serverInfo":      info,
+			"capabilities":    capabilities,
+		}, nil
 	case "server/discover":
 		if !m.modern {
 			return missing(m)
@@ -302,7 +310,11 @@ func (z *zoo) read(uri string) object {
 func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 	kind, _ := m.Params.Arguments["kind"].(string)
 	notify := func(method string, params object) {
-		send(object{"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
+		send(object{
+			"jsonrpc": "2.0",
+			"method":  "notifications/" + method,
+			"params":  params,
+		})
 	}
 	switch m.Params.Name {
 	case "echo_fields":
@@ -314,8 +326,17 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 	case "log":
 		for i, level := range []string{"debug", "info", "notice", "warning", "error"} {
 			data := object{"step": i, "text": "the " + level + " line"}
-			notify("message", object{"level": level, "logger": "zoo", "data": data})
-			done := object{"progressToken": m.Params.Meta.Token, "progress": i + 1, "total": 5, "message": level}
+			notify("message", object{
+				"level":  level,
+				"logger": "zoo",
+				"data":   data,
+			})
+			done := object{
+				"progressToken": m.Params.Meta.Token,
+				"progress":      i + 1,
+				"total":         5,
+				"message":       level,
+			}
 			notify("progress", done)
 			time.Sleep(200 * time.Millisecond)
 		}
@@ -326,7 +347,9 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 		z.mu.Unlock()
 		if m.modern {
 			none := func() object { return object{} }
-			z.notifyAll("tools/list_changed", none, func(l *listener) bool { return l.filter.Tools })
+			z.notifyAll("tools/list_changed", none, func(l *listener) bool {
+				return l.filter.Tools
+			})
 		} else {
 			notify("tools/list_changed", object{})
 		}
@@ -370,9 +393,17 @@ func show(kind string) object {
 		result = text(`{"list":[{"id":9007199254740993,"name":"needle"},{"id":2,"name":"hay"}],` +
 			`"deep":{"a":{"b":{"c":"found"}}}}`)
 	case "image":
-		result = items(object{"type": "image", "mimeType": "image/png", "data": png})
+		result = items(object{
+			"type":     "image",
+			"mimeType": "image/png",
+			"data":     png,
+		})
 	case "audio":
-		result = items(object{"type": "audio", "mimeType": "audio/wav", "data": wav})
+		result = items(object{
+			"type":     "audio",
+			"mimeType": "audio/wav",
+			"data":     wav,
+		})
 	case "links":
 		result = items(
 			object{"type": "resource_link", "uri": "zoo://report", "name": "report", "description": "The report of the week",
@@ -441,7 +472,11 @@ func (z *zoo) question(m *message, r *request, kind string) object {
 				method, params := elicitation(open)
 				wanted[open] = object{"method": method, "params": params}
 			}
-			return object{"resultType": "input_required", "inputRequests": wanted, "requestState": "round-1"}
+			return object{
+				"resultType":    "input_required",
+				"inputRequests": wanted,
+				"requestState":  "round-1",
+			}
 		}
 	}
 	encoded, _ := json.Marshal(answers) // JSON of the client
