@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -15,6 +16,8 @@ type Analysis struct {
 	lengths []byte
 	// terms are the terms with their postings, sorted, and words the words as written.
 	terms, words []byte
+	// numbers are those of terms and words, in that order.
+	numbers *numbers
 	// Rows is the displayed data of the page, each row preceded by its length. It is most of an
 	// analysis, and is only needed when the index is written.
 	Rows []byte
@@ -95,20 +98,89 @@ func (a *Analysis) eachWord(visit func(text, term []byte, weight int)) {
 	}
 }
 
+// numbers are those of the terms and words of a page in a Builder.
+type numbers struct {
+	of           *Builder
+	terms, words []int32
+}
+
+// numbersIn returns the numbers of the terms and words in b, or nil if they are unknown.
+func (a *Analysis) numbersIn(b *Builder) *numbers {
+	if a.numbers != nil && a.numbers.of == b {
+		return a.numbers
+	}
+	return nil
+}
+
+// numbered is a token with the numbers that a Builder has for its term and its word. The word is
+// -1 if it is not counted.
+type numbered struct {
+	term, word     int32
+	compound, stop bool
+}
+
+// numbered returns a token with its numbers.
+func (b *Builder) numbered(t token) numbered {
+	n := numbered{int32(b.term([]byte(t.term))), -1, t.compound, t.stop}
+	if !t.stop && !t.compound && len(t.word) >= 2 {
+		n.word = int32(b.word([]byte(t.word), []byte(t.term)))
+	}
+	return n
+}
+
+// eachToken calls visit for each token of a text, in order. The tokens of a word are kept, as
+// texts repeat most of their words.
+func (b *Builder) eachToken(text string, visit func(numbered)) {
+	pieces(text, func(piece string, _ int, unspaced bool) {
+		if unspaced {
+			pairs(piece, 0, func(t token) { visit(b.numbered(t)) })
+			return
+		}
+		if len(piece) > maxWord || len(b.tokenEnds) >= maxStems && b.pieces.known([]byte(piece)) < 0 {
+			b.an.word(piece, 0, func(t token) { visit(b.numbered(t)) })
+			return
+		}
+		n := b.pieces.number([]byte(piece))
+		if n == len(b.tokenEnds) {
+			b.an.word(piece, 0, func(t token) { b.tokens = append(b.tokens, b.numbered(t)) })
+			b.tokenEnds = append(b.tokenEnds, int32(len(b.tokens)))
+		}
+		start := int32(0)
+		if n > 0 {
+			start = b.tokenEnds[n-1]
+		}
+		for _, t := range b.tokens[start:b.tokenEnds[n]] {
+			visit(t)
+		}
+	})
+}
+
+// headingOf returns the term for a heading: its terms as a query for it has them.
+func (b *Builder) headingOf(text string) string {
+	var terms []string
+	seen := make(map[int32]bool)
+	b.eachToken(text, func(t numbered) {
+		if !seen[t.term] && !t.stop && !t.compound {
+			terms = append(terms, string(b.termTexts.at(int(t.term))))
+		}
+		seen[t.term] = true
+	})
+	return headingTerm(terms)
+}
+
 // counter counts the terms and words of a page. Its fields are reused for the next page.
 type counter struct {
-	terms map[string]*weights
-	words map[string]*counted
-	// order are the words in the order of the page.
-	order []*counted
-
-	spareTerms []*weights
-	spareWords []*counted
-	usedTerms  int
+	b *Builder
+	// at is where a term or a word is in terms or words, plus one, by its number.
+	termAt, wordAt []int32
+	terms          []weights
+	words          []counted // in the order of the page
+	encoded        []byte    // the last analysis
 }
 
 // weights are the weights of a term in one page.
 type weights struct {
+	term int32
 	// page is the weight of the term on the whole page.
 	page     int
 	title    int // number of words in the title, if the term is among them
@@ -117,64 +189,67 @@ type weights struct {
 
 // counted is a word of one page.
 type counted struct {
-	text, term string
-	weight     int
+	word   int32
+	weight int
 }
 
 // Analyze returns what a page contributes to the index.
 func (b *Builder) Analyze(p Page) *Analysis {
 	if b.counter == nil {
-		b.counter = &counter{
-			terms: make(map[string]*weights),
-			words: make(map[string]*counted),
-		}
+		b.counter = &counter{b: b}
 	}
 	c := b.counter
 	c.reset()
-	words := c.count(b.an, p.Title, -1, weighsTitle)
-	for _, w := range c.terms {
-		w.title = max(1, words)
+	words := c.count(p.Title, -1, weighsTitle)
+	for i := range c.terms {
+		c.terms[i].title = max(1, words)
 	}
-	c.whole(b.an, p.Title, -1, weighsTitle)
-	c.count(b.an, p.ID, -1, weighsID)
+	c.whole(p.Title, -1, weighsTitle)
+	c.count(p.ID, -1, weighsID)
 	for _, k := range p.Keywords {
-		c.count(b.an, k, -1, weighsKeyword)
+		c.count(k, -1, weighsKeyword)
 	}
 	for _, a := range p.Anchors[:min(len(p.Anchors), maxAnchors)] {
-		c.count(b.an, a, -1, weighsAnchor)
+		c.count(a, -1, weighsAnchor)
 	}
 	p.Sections = p.Sections[:min(len(p.Sections), maxSections)]
 	lengths := make([]byte, len(p.Sections))
 	length := 0
 	for i, section := range p.Sections {
-		n := c.count(b.an, section.Heading, i, weighsHeading) + c.count(b.an, section.Text, i, weighsText)
-		c.whole(b.an, section.Heading, i, weighsHeading)
+		n := c.count(section.Heading, i, weighsHeading) + c.count(section.Text, i, weighsText)
+		c.whole(section.Heading, i, weighsHeading)
 		lengths[i] = lengthCode(n)
 		length += n
 	}
 	a := &Analysis{Rows: b.rowsOf(p)}
 	a.lengths = binary.AppendUvarint(nil, uint64(len(lengths)))
 	a.lengths = append(append(a.lengths, lengthCode(length)), lengths...)
-	a.terms, a.words = c.encode()
+	c.encode(a)
 	return a
 }
 
 // reset prepares the counter for another page.
 func (c *counter) reset() {
-	clear(c.terms)
-	clear(c.words)
-	c.order = c.order[:0]
-	c.usedTerms = 0
+	for i := range c.terms {
+		c.termAt[c.terms[i].term] = 0
+	}
+	for i := range c.words {
+		c.wordAt[c.words[i].word] = 0
+	}
+	c.terms = c.terms[:0]
+	c.words = c.words[:0]
 }
 
 // count adds the terms of a text, and returns its length in words. section is negative for a
 // text outside of sections.
-func (c *counter) count(an *analyzer, text string, section, weight int) (length int) {
-	an.tokens(text, func(t token) {
+func (c *counter) count(text string, section, weight int) (length int) {
+	c.b.eachToken(text, func(t numbered) {
 		if !t.compound {
 			length++
 		}
-		c.note(t, weight)
+		if t.word >= 0 {
+			c.note(t.word, weight)
+		}
 		if t.stop && weight == weighsText {
 			return
 		}
@@ -184,51 +259,47 @@ func (c *counter) count(an *analyzer, text string, section, weight int) (length 
 }
 
 // whole adds the term for a title or heading as a whole.
-func (c *counter) whole(an *analyzer, text string, section, weight int) {
-	if term := an.heading(text); term != "" {
-		c.weightsOf(term).add(section, weight)
+func (c *counter) whole(text string, section, weight int) {
+	if term := c.b.headingOf(text); term != "" {
+		c.weightsOf(int32(c.b.term([]byte(term)))).add(section, weight)
 	}
 }
 
-// weightsOf returns the weights of a term.
-func (c *counter) weightsOf(term string) *weights {
-	w := c.terms[term]
-	if w == nil {
-		w = c.blank()
-		c.terms[term] = w
+// place returns the place of a number in a list, plus one.
+func place(list *[]int32, number int32) *int32 {
+	if int(number) >= len(*list) {
+		*list = append(*list, make([]int32, int(number)+1-len(*list))...)
 	}
-	return w
+	return &(*list)[number]
+}
+
+// weightsOf returns the weights of a term, until the next call.
+func (c *counter) weightsOf(term int32) *weights {
+	at := place(&c.termAt, term)
+	if *at == 0 {
+		n := len(c.terms)
+		if n < cap(c.terms) {
+			c.terms = c.terms[:n+1]
+		} else {
+			c.terms = append(c.terms, weights{})
+		}
+		w := &c.terms[n]
+		*w = weights{term: term, sections: w.sections[:0]}
+		*at = int32(n + 1)
+	}
+	return &c.terms[*at-1]
 }
 
 // note counts a word as written.
-func (c *counter) note(t token, weight int) {
-	if t.stop || t.compound || len(t.word) < 2 {
-		return
-	}
-	w := c.words[t.word]
-	if w == nil {
-		if len(c.order) == len(c.spareWords) {
-			c.spareWords = append(c.spareWords, &counted{})
-		}
-		w = c.spareWords[len(c.order)]
-		*w = counted{text: t.word, term: t.term}
-		c.order = append(c.order, w)
-		c.words[t.word] = w
+func (c *counter) note(word int32, weight int) {
+	at := place(&c.wordAt, word)
+	if *at == 0 {
+		c.words = append(c.words, counted{word: word})
+		*at = int32(len(c.words))
 	}
 	if weight > weighsText {
-		w.weight += weight
+		c.words[*at-1].weight += weight
 	}
-}
-
-// blank returns weights without content.
-func (c *counter) blank() *weights {
-	if c.usedTerms == len(c.spareTerms) {
-		c.spareTerms = append(c.spareTerms, &weights{})
-	}
-	w := c.spareTerms[c.usedTerms]
-	c.usedTerms++
-	*w = weights{sections: w.sections[:0]}
-	return w
 }
 
 // add adds the weight of one occurrence to the page, and to its section unless that is
@@ -246,27 +317,45 @@ func (w *weights) add(section, weight int) {
 	w.sections = append(w.sections, sectionWeight{section, weight})
 }
 
-// encode returns the terms and the words as an Analysis has them.
-func (c *counter) encode() (terms, words []byte) {
-	names := make([]string, 0, len(c.terms))
-	for term := range c.terms {
-		names = append(names, term)
+// encode sets the terms and words of an analysis.
+func (c *counter) encode(a *Analysis) {
+	type sorted struct {
+		beginning uint64
+		at        int
 	}
-	slices.Sort(names)
+	order := make([]sorted, len(c.terms))
+	for i := range c.terms {
+		order[i] = sorted{c.b.termTexts.beginning(int(c.terms[i].term)), i}
+	}
+	slices.SortFunc(order, func(x, y sorted) int {
+		if x.beginning != y.beginning {
+			return cmp.Compare(x.beginning, y.beginning)
+		}
+		return c.b.termTexts.compare(int(c.terms[x.at].term), int(c.terms[y.at].term))
+	})
+	a.numbers = &numbers{c.b, make([]int32, len(c.terms)), make([]int32, len(c.words))}
 	var data []byte
-	for _, term := range names {
-		w := c.terms[term]
+	out := c.encoded[:0]
+	for i, s := range order {
+		w := &c.terms[s.at]
+		a.numbers.terms[i] = w.term
 		slices.SortStableFunc(w.sections, func(a, b sectionWeight) int { return b.weight - a.weight })
 		w.sections = w.sections[:min(len(w.sections), kMost)]
 		slices.SortFunc(w.sections, func(a, b sectionWeight) int { return a.section - b.section })
 		data = appendPosting(data[:0], 0, posting{0, w.page, w.title, w.sections})
-		terms = appendBytes(appendBytes(terms, term), data[1:]) // without the distance, which is one byte
+		out = appendBytes(out, c.b.termTexts.at(int(w.term)))
+		out = appendBytes(out, data[1:]) // without the distance, which is one byte
 	}
-	for _, w := range c.order {
-		words = appendBytes(appendBytes(words, w.text), w.term)
-		words = binary.AppendUvarint(words, uint64(w.weight))
+	a.terms = bytes.Clone(out)
+	out = out[:0]
+	for i, w := range c.words {
+		a.numbers.words[i] = w.word
+		out = appendBytes(out, c.b.wordTexts.at(int(w.word)))
+		out = appendBytes(out, c.b.termTexts.at(int(c.b.words[w.word].term)))
+		out = binary.AppendUvarint(out, uint64(w.weight))
 	}
-	return bytes.Clone(terms), bytes.Clone(words) // without spare room
+	a.words = bytes.Clone(out)
+	c.encoded = out
 }
 
 // rowsOf returns the displayed data of a page.

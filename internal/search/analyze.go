@@ -32,9 +32,8 @@ type analyzer struct {
 	lang  language
 	stops map[string]bool
 	stems map[string]string // cache of stem
-	// known are the tokens of words as they are in texts, or nil: it pays for many texts, which
-	// repeat most of their words.
-	known map[string][]token
+	// stemOf returns the stem of a word if it is known. If it is not nil, there is no cache.
+	stemOf func(word string) (stem string, ok bool)
 	// env and parts are reused for every text, so an analyzer serves one goroutine.
 	env   *snowball.Env
 	parts []part
@@ -66,6 +65,18 @@ func newAnalyzer(code string) *analyzer {
 
 // tokens calls visit for each token of text, in order.
 func (a *analyzer) tokens(text string, visit func(token)) {
+	pieces(text, func(piece string, at int, unspaced bool) {
+		if unspaced {
+			pairs(piece, at, visit)
+		} else {
+			a.word(piece, at, visit)
+		}
+	})
+}
+
+// pieces calls visit for each word of text, in order, and for each run of characters of scripts
+// without spaces.
+func pieces(text string, visit func(piece string, at int, unspaced bool)) {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			if classes[c] != classWord {
@@ -73,7 +84,7 @@ func (a *analyzer) tokens(text string, visit func(token)) {
 				continue
 			}
 			end := wordEnd(text, i)
-			a.word(text[i:end], i, visit)
+			visit(text[i:end], i, false)
 			i = end
 			continue
 		}
@@ -88,11 +99,11 @@ func (a *analyzer) tokens(text string, visit func(token)) {
 				}
 				end += n
 			}
-			pairs(text[i:end], i, visit)
+			visit(text[i:end], i, true)
 			i = end
 		case isWordRune(r):
 			end := wordEnd(text, i)
-			a.word(text[i:end], i, visit)
+			visit(text[i:end], i, false)
 			i = end
 		default:
 			i += n
@@ -188,26 +199,6 @@ func pairs(text string, at int, visit func(token)) {
 
 // word yields the parts of a word, and, if there are several, the whole word.
 func (a *analyzer) word(text string, at int, visit func(token)) {
-	if a.known == nil || len(text) > maxWord {
-		a.parse(text, at, visit)
-		return
-	}
-	list, ok := a.known[text]
-	if !ok {
-		text = strings.Clone(text) // not a part of a long text
-		a.parse(text, 0, func(t token) { list = append(list, t) })
-		if len(a.known) < maxStems {
-			a.known[text] = list
-		}
-	}
-	for _, t := range list {
-		t.at += at
-		visit(t)
-	}
-}
-
-// parse is word without the known ones.
-func (a *analyzer) parse(text string, at int, visit func(token)) {
 	a.parts = a.split(a.parts[:0], text)
 	var whole strings.Builder
 	count := 0
@@ -247,19 +238,6 @@ func headingTerm(terms []string) string {
 		return ""
 	}
 	return terms[0] + headingJoint + sum([]byte(strings.Join(terms, headingJoint)))
-}
-
-// heading returns the term for a heading: its terms as a query for it has them.
-func (a *analyzer) heading(text string) string {
-	var terms []string
-	seen := make(map[string]bool)
-	a.tokens(text, func(t token) {
-		if !seen[t.term] && !t.stop && !t.compound {
-			terms = append(terms, t.term)
-		}
-		seen[t.term] = true
-	})
-	return headingTerm(terms)
 }
 
 // split splits a word at its connectors and humps.
@@ -326,14 +304,18 @@ const maxStems = 200_000
 // stem returns the term of a word: its stem without accents, so that queries match with
 // or without them.
 func (a *analyzer) stem(word string) string {
-	if term, ok := a.stems[word]; ok {
+	if a.stemOf != nil {
+		if term, ok := a.stemOf(word); ok {
+			return term
+		}
+	} else if term, ok := a.stems[word]; ok {
 		return term
 	}
 	term := plain(a.stemmed(word))
 	if term == "" {
 		term = word
 	}
-	if len(a.stems) < maxStems {
+	if a.stemOf == nil && len(a.stems) < maxStems {
 		a.stems[strings.Clone(word)] = term
 	}
 	return term

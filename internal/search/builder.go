@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -91,18 +90,26 @@ const (
 	maxSynonyms = 1000 // groups of the owner
 )
 
-// Builder writes an index. It writes pages as they are added, and keeps the terms in
-// memory until Close: about 12 bytes for each distinct word of each page. It is not safe
-// for concurrent use.
+// Builder writes an index. It keeps the terms in memory until Close: about 8 bytes for each
+// distinct word of each page. It is not safe for concurrent use.
 type Builder struct {
 	// opts are complete, and write receives each file of the index when it is done.
 	opts  Options
 	write Write
 	an    *analyzer
 
-	// terms are the postings by term, and words the words of the texts, for corrections.
-	terms map[string]*raw
-	words map[string]*word
+	// terms and words are numbered: terms[n] is that of termTexts.at(n). The words are those of the
+	// texts, for corrections. One that is on no page was only analyzed.
+	termTexts, wordTexts texts
+	terms                []raw
+	words                []word
+	postings             blocks
+	posting              []byte // the last one
+	// pieces are the words as they are in texts, and tokens their tokens: those of a piece end
+	// where tokenEnds says.
+	pieces    texts
+	tokens    []numbered
+	tokenEnds []int32
 
 	ids      []string
 	numbers  map[string]int // of pages, by ID
@@ -128,21 +135,19 @@ type folder struct {
 
 // raw is the data of a term before all pages are known.
 type raw struct {
-	pages int // number of pages with the term
-	last  int // the last of them, plus one
-	data  []byte
-	// word is the most frequent word of the term, which is on the number of pages in on.
-	word string
-	on   int
+	pages    int32 // number of pages with the term
+	last     int32 // the last of them, plus one
+	postings list
+	// word is the most frequent word of the term, plus one, which is on the number of pages in on.
+	word, on int32
 }
 
 // word holds the counts of a word as written.
 type word struct {
-	// pages counts the pages with the word.
-	pages int
-	// weight is the word's total weight in titles and headings, and term its term.
+	// pages counts the pages with the word, and term is its term.
+	pages, term int32
+	// weight is the word's total weight in titles and headings.
 	weight int
-	term   string
 }
 
 // NewBuilder returns a Builder that writes index files with write. opts may be nil.
@@ -160,18 +165,16 @@ func NewBuilder(opts *Options, write Write) *Builder {
 	if o.MaxSectionText <= 0 {
 		o.MaxSectionText = 3_000
 	}
-	an := newAnalyzer(o.Language)
-	an.known = make(map[string][]token)
-	return &Builder{
+	b := &Builder{
 		opts:  o,
 		write: write,
-		an:    an,
-		terms: make(map[string]*raw),
-		words: make(map[string]*word),
+		an:    newAnalyzer(o.Language),
 
 		numbers: make(map[string]int),
 		folders: make(map[string]*folder),
 	}
+	b.an.stemOf = b.stemOf
+	return b
 }
 
 // Add appends a page. It returns only errors of write.
@@ -189,8 +192,30 @@ func (b *Builder) AddAnalysis(id string, a *Analysis, rows func([]byte) ([]byte,
 	b.numbers[id] = number
 	b.ids = append(b.ids, id)
 	b.addFolders(id, number)
-	a.eachTerm(func(term, data []byte) { b.keep(term, number, data) })
-	a.eachWord(b.note)
+	numbers := a.numbersIn(b)
+	i := 0
+	a.eachTerm(func(term, data []byte) {
+		n := 0
+		if numbers != nil {
+			n = int(numbers.terms[i])
+			i++
+		} else {
+			n = b.term(term)
+		}
+		b.keep(&b.terms[n], number, data)
+	})
+	i = 0
+	a.eachWord(func(text, term []byte, weight int) {
+		n := 0
+		if numbers != nil {
+			n = int(numbers.words[i])
+			i++
+		} else {
+			n = b.word(text, term)
+		}
+		b.words[n].pages++
+		b.words[n].weight += weight
+	})
 	b.rows = append(b.rows, rowsOf{
 		units: a.units(),
 		text:  a.Rows,
@@ -217,28 +242,40 @@ func (b *Builder) addFolders(id string, number int) {
 	}
 }
 
-// note counts a word of a page.
-func (b *Builder) note(text, term []byte, weight int) {
-	w := b.words[string(text)]
-	if w == nil {
-		w = &word{term: string(term)}
-		b.words[string(text)] = w
+// term returns the number of a term.
+func (b *Builder) term(text []byte) int {
+	n := b.termTexts.number(text)
+	if n == len(b.terms) {
+		b.terms = append(b.terms, raw{})
 	}
-	w.pages++
-	w.weight += weight
+	return n
+}
+
+// word returns the number of a word with a term.
+func (b *Builder) word(text, term []byte) int {
+	n := b.wordTexts.number(text)
+	if n == len(b.words) {
+		b.words = append(b.words, word{term: int32(b.term(term))})
+	}
+	return n
+}
+
+// stemOf returns the term of a word that has a number.
+func (b *Builder) stemOf(text string) (term string, ok bool) {
+	n := b.wordTexts.known([]byte(text))
+	if n < 0 {
+		return "", false
+	}
+	return string(b.termTexts.at(int(b.words[n].term))), true
 }
 
 // keep records the posting of a term in a page.
-func (b *Builder) keep(term []byte, page int, data []byte) {
-	r := b.terms[string(term)]
-	if r == nil {
-		r = &raw{}
-		b.terms[string(term)] = r
-	}
-	r.data = binary.AppendUvarint(r.data, uint64(page+1-r.last))
-	r.data = append(r.data, data...)
+func (b *Builder) keep(r *raw, page int, data []byte) {
+	b.posting = binary.AppendUvarint(b.posting[:0], uint64(page+1-int(r.last)))
+	b.posting = append(b.posting, data...)
+	b.postings.append(&r.postings, b.posting)
 	r.pages++
-	r.last = page + 1
+	r.last = int32(page + 1)
 }
 
 // Close writes the files, the head last. It returns only errors of write. After Close,
@@ -270,16 +307,18 @@ func (b *Builder) Close() error {
 		return err
 	}
 	b.terms = nil
+	b.postings = blocks{}
 	b.counter = nil
 	return b.write(HeadName, encode(&b.head))
 }
 
 // spellTerms determines how to write each term: as the word that is on most pages.
 func (b *Builder) spellTerms() {
-	for text, w := range b.words {
-		r := b.terms[w.term]
-		if r != nil && (w.pages > r.on || w.pages == r.on && text < r.word) {
-			r.word = text
+	for n := range b.words {
+		w := &b.words[n]
+		r := &b.terms[w.term]
+		if w.pages > r.on || w.pages > 0 && w.pages == r.on && b.wordTexts.compare(n, int(r.word)-1) < 0 {
+			r.word = int32(n + 1)
 			r.on = w.pages
 		}
 	}
@@ -288,15 +327,17 @@ func (b *Builder) spellTerms() {
 // termFiles returns the number of files of terms.
 func (b *Builder) termFiles() int {
 	b.termSize = 0
-	for term, r := range b.terms {
-		b.termSize += termWeight(term, len(r.data))
+	for n := range b.terms {
+		if r := &b.terms[n]; r.pages > 0 {
+			b.termSize += termWeight(len(b.termTexts.at(n)), int(r.postings.size))
+		}
 	}
 	return termFiles(b.termSize, b.opts.TermBytes)
 }
 
-// termWeight returns the size of a term with postings of that many bytes in a file.
-func termWeight(term string, postings int) int {
-	return len(term) + base64.RawStdEncoding.EncodedLen(postings) + 6
+// termWeight returns the size, in a file, of a term of that many bytes with its postings.
+func termWeight(term, postings int) int {
+	return term + base64.RawStdEncoding.EncodedLen(postings) + 6
 }
 
 // termFiles returns the number of files for terms of that size: a power of two, so that it
@@ -443,28 +484,55 @@ func (b *Builder) writeRows() error {
 	return flush()
 }
 
+// termLine is a line in a file of terms. One that is not of the term's own file says so.
+type termLine struct {
+	file, term int32
+	elsewhere  bool
+}
+
+// termLines returns the lines of all files, in order.
+func (b *Builder) termLines() []termLine {
+	lines := make([]termLine, 0, len(b.terms)+len(b.terms)/64)
+	for n := range b.terms {
+		if b.terms[n].pages == 0 {
+			continue
+		}
+		term := string(b.termTexts.at(n))
+		home := b.head.termFileOf(term)
+		lines = append(lines, termLine{int32(home), int32(n), false})
+		if own := b.head.ownFileOf(term); own != home {
+			lines = append(lines, termLine{int32(own), int32(n), true})
+		}
+	}
+	slices.SortFunc(lines, func(x, y termLine) int {
+		return cmp.Or(cmp.Compare(x.file, y.file), b.termTexts.compare(int(x.term), int(y.term)))
+	})
+	return lines
+}
+
 // writeTerms writes the postings, divided among files so that a query loads only those that
 // it needs.
 func (b *Builder) writeTerms() error {
-	files := make([]strings.Builder, b.head.Terms)
-	for _, term := range slices.Sorted(maps.Keys(b.terms)) {
-		r := b.terms[term]
-		b.terms[term] = nil // frees its memory
-		data := append(binary.AppendUvarint(nil, uint64(r.pages)), r.data...)
-		postings := base64.RawStdEncoding.EncodeToString(data)
-		spelling := ""
-		if r.word != "" {
-			spelling = spell(term, r.word)
+	lines := b.termLines()
+	var text, data []byte
+	for file := range b.head.Terms {
+		text = text[:0]
+		for ; len(lines) > 0 && int(lines[0].file) == file; lines = lines[1:] {
+			n := int(lines[0].term)
+			r := &b.terms[n]
+			text = append(append(append(text, '\n'), b.termTexts.at(n)...), ' ')
+			if r.word > 0 {
+				text = append(text, spell(string(b.termTexts.at(n)), string(b.wordTexts.at(int(r.word)-1)))...)
+			}
+			text = append(text, ' ')
+			if lines[0].elsewhere {
+				text = append(text, elsewhere...)
+				continue
+			}
+			data = b.postings.appendTo(binary.AppendUvarint(data[:0], uint64(r.pages)), &r.postings)
+			text = base64.RawStdEncoding.AppendEncode(text, data)
 		}
-		home := b.head.termFileOf(term)
-		fmt.Fprintf(&files[home], "\n%s %s %s", term, spelling, postings)
-		if own := b.head.ownFileOf(term); own != home {
-			fmt.Fprintf(&files[own], "\n%s %s %s", term, spelling, elsewhere)
-		}
-	}
-	for i := range files {
-		data := encode(&termFile{Of: b.head.Of, Terms: files[i].String()})
-		if err := b.write(fileName("terms", i), data); err != nil {
+		if err := b.write(fileName("terms", file), encode(&termFile{Of: b.head.Of, Terms: string(text)})); err != nil {
 			return err
 		}
 	}
@@ -480,9 +548,13 @@ func (b *Builder) Words(limit int) []string {
 	}
 	var all []ranked
 	n := float64(len(b.ids))
-	for text, w := range b.words {
+	for i := range b.words {
+		w := &b.words[i]
+		if w.pages == 0 {
+			continue
+		}
 		idf := math.Log(1 + (n-float64(w.pages)+0.5)/(float64(w.pages)+0.5))
-		all = append(all, ranked{text, float64(w.weight+w.pages) * idf})
+		all = append(all, ranked{string(b.wordTexts.at(i)), float64(w.weight+int(w.pages)) * idf})
 	}
 	slices.SortFunc(all,
 		func(a, b ranked) int {

@@ -30,15 +30,22 @@ type PageChange struct {
 // Counts returns what [Patch] must know about an index beside its files: how often each word is
 // used. It may be called after Close.
 func (b *Builder) Counts() []byte {
-	words := slices.Collect(maps.Keys(b.words))
-	slices.SortFunc(words, func(x, y string) int {
-		return cmp.Or(strings.Compare(b.words[x].term, b.words[y].term), strings.Compare(x, y))
+	words := make([]int32, 0, len(b.words))
+	for n := range b.words {
+		if b.words[n].pages > 0 {
+			words = append(words, int32(n))
+		}
+	}
+	slices.SortFunc(words, func(x, y int32) int {
+		return cmp.Or(b.termTexts.compare(int(b.words[x].term), int(b.words[y].term)),
+			b.wordTexts.compare(int(x), int(y)))
 	})
 	out := binary.AppendUvarint(nil, uint64(b.opts.TermBytes))
 	out = binary.AppendUvarint(out, uint64(b.termSize))
-	for _, text := range words {
-		w := b.words[text]
-		out = appendCount(out, wordCount{w.term, text, w.pages})
+	for _, n := range words {
+		w := b.words[n]
+		out = appendBytes(appendBytes(out, b.termTexts.at(int(w.term))), b.wordTexts.at(int(n)))
+		out = binary.AppendUvarint(out, uint64(w.pages))
 	}
 	return out
 }
@@ -385,7 +392,7 @@ func (p *patch) replaced(term, postings string, known bool) (string, error) {
 			return "", err
 		}
 		_, n := binary.Uvarint(old)
-		before = termWeight(term, len(old)-n)
+		before = termWeight(len(term), len(old)-n)
 		var one []byte
 		err = eachPosting(postings, &p.head.layout, &p.postings, func(of posting) {
 			flush(of.page)
@@ -406,6 +413,6 @@ func (p *patch) replaced(term, postings string, known bool) (string, error) {
 	if pages == 0 {
 		return "", nil
 	}
-	p.growth += termWeight(term, len(data))
+	p.growth += termWeight(len(term), len(data))
 	return base64.RawStdEncoding.EncodeToString(append(binary.AppendUvarint(nil, uint64(pages)), data...)), nil
 }
