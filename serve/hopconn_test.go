@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -61,5 +62,42 @@ func TestHopOfManyFields(t *testing.T) {
 			!strings.Contains(answer, `{\"n\":1}`) {
 			t.Errorf("2,000 fields: %d %.200s", status, answer)
 		}
+	}
+}
+
+// A head that the entry replica accepts also passes the hop, where each of its fields is a byte longer.
+func TestFullHeadHops(t *testing.T) {
+	t.Parallel()
+	e := cluster.NewMemory()
+	src := newStateless()
+	const limit = 58 << 10
+	opts := func() *serve.Options { return &serve.Options{Connections: serve.Connections{MaxHeader: limit}} }
+	first := startWithOptions(t, e, src, opts(), steadyLease)
+	second := startWithOptions(t, e, src, opts(), steadyLease)
+	header := startSession(t, first, e)
+	body := callOf(7, "echo")
+	var head strings.Builder
+	fmt.Fprintf(&head, "POST /mcp HTTP/1.1\r\nHost:127.0.0.1\r\nConnection:close\r\nContent-Length:%d\r\n"+
+		"Content-Type:application/json\r\nAccept:application/json,text/event-stream\r\n", len(body))
+	for name, value := range header {
+		fmt.Fprintf(&head, "%s:%s\r\n", name, value)
+	}
+	const field = "x:y\r\n"
+	head.WriteString(strings.Repeat(field, (limit-head.Len())/len(field)))
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(second.url, "http://"), "/mcp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, head.String()+"\r\n"+body); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200") ||
+		!strings.Contains(string(answer), `{\"n\":7}`) {
+		t.Errorf("%v %.300s", err, answer)
+	}
+	if n := second.metric(t, `slipway_cluster_hops_total{outcome="answered"}`); n != 1 {
+		t.Errorf("%v hops, want 1", n)
 	}
 }
