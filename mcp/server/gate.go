@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -93,6 +94,8 @@ type Operation struct {
 	Catalog *mcp.Catalog
 	// Transport is as in [Event].
 	Transport string
+	// Time is when the message was read, or zero if that is not known.
+	Time time.Time
 	// Batched means that the request is one of several in an HTTP body.
 	Batched bool
 	// Follows means that nothing is executed: the client asks for the outcome of an earlier,
@@ -181,6 +184,7 @@ func (rc *request) operation(cat *mcp.Catalog) Operation {
 		Arguments: rc.msg.arguments,
 		Catalog:   cat,
 		Transport: rc.transport,
+		Time:      rc.began,
 		Batched:   rc.batched,
 	}
 }

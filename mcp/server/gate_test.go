@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,6 +43,7 @@ func TestGateKnowsWhatIsAskedFor(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []mcpserver.Operation
+			began := time.Now()
 			g := gateFunc(func(_ context.Context, op mcpserver.Operation) error {
 				if op.Transport != mcpserver.TransportHTTP {
 					t.Errorf("Transport = %q", op.Transport)
@@ -49,7 +51,10 @@ func TestGateKnowsWhatIsAskedFor(t *testing.T) {
 				if op.Catalog.Tool("fine") == nil {
 					t.Error("the operation has no catalog")
 				}
-				op.Transport, op.Catalog = "", nil
+				if op.Time.Before(began) || time.Now().Before(op.Time) {
+					t.Errorf("the message was read at %v", op.Time)
+				}
+				op.Transport, op.Catalog, op.Time = "", nil, time.Time{}
 				got = append(got, op)
 				return nil
 			})

@@ -184,11 +184,14 @@ func (s *Server) handle(rc *request, a *answer) {
 	}
 	s.active.begin()
 	defer s.active.end()
-	if s.opts.RequestTimeout > 0 {
-		rc.deadline = time.Now().Add(s.opts.RequestTimeout)
-	}
-	if s.opts.Observer != nil || s.opts.Tracer != nil {
+	watched := s.opts.Observer != nil || s.opts.Tracer != nil
+	if watched || s.opts.Gate != nil || s.opts.RequestTimeout > 0 {
 		rc.began = time.Now()
+	}
+	if s.opts.RequestTimeout > 0 {
+		rc.deadline = rc.began.Add(s.opts.RequestTimeout)
+	}
+	if watched {
 		s.observed(rc, a)
 		return
 	}
@@ -234,6 +237,9 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 		}
 	}
 	m := findMethod(rc.msg.method, rc.version)
+	if m != nil {
+		rc.known = m.name
+	}
 	if rc.session != nil && rc.session.Version() == 0 &&
 		(m == nil || !m.beforeInitialize()) {
 		return notInitialized()
