@@ -228,16 +228,40 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 		"tools/list", "resources/list", "resources/templates/list", "prompts/list":
 		return nil // lists are restricted by view; the outcome of a task is asked for again
 	}
+	e := p.current()
+	c := callerOf(ctx)
+	caller := c.principalOf(ctx)
+	now := policy.Situation{Time: op.Time}
+	p.situate(&now, ctx, c, op.Transport, e.Set())
+	if op.Method == methodCall && op.Name != "" && !op.Follows {
+		if op.Transport != transportFiles {
+			now.Arguments = op.Arguments
+		}
+		if rule, item, ok := e.Allows(caller, op.Catalog, op.Name, &now); ok {
+			p.noteAllowed(ctx, rule, item)
+			return nil
+		}
+	}
 	q := query{
 		policy: p,
-		engine: p.current(),
+		engine: e,
 		ctx:    ctx,
 		op:     op,
+		caller: caller,
+		now:    now,
 	}
-	c := callerOf(ctx)
-	q.caller = c.principalOf(ctx)
-	p.situate(&q.now, ctx, c, op.Transport, q.engine.Set())
 	return q.enter()
+}
+
+// noteAllowed notes for logs that a rule allows a request.
+func (p *Policy) noteAllowed(ctx context.Context, rule, item string) {
+	if p.hides || p.unrestricted {
+		return
+	}
+	server.AddNote(ctx, server.Note{
+		Rule: rule,
+		Item: item,
+	})
 }
 
 // Leave implements [server.Gate].
@@ -307,9 +331,6 @@ func (q *query) tool() error {
 	case q.op.Name == "":
 		return q.unknown(cat.WithheldTools, mcp.UnknownTool)
 	}
-	if q.op.Transport != transportFiles {
-		q.now.Arguments = q.op.Arguments
-	}
 	d := q.engine.Tool(q.caller, cat, q.op.Name, &q.now)
 	if d.Effect == policy.Ask {
 		return q.ask(&d)
@@ -372,21 +393,17 @@ func (q *query) answer(d policy.Decision, name string, code mcp.Code) error {
 		q.policy.log.Warn("policy rule could not be evaluated", "rule", e.Rule.ID, "forbid", e.Rule.Forbid,
 			"error", e.Reason)
 	}
-	if q.policy.hides {
-		if d.Effect == policy.Allow {
-			return nil
-		}
-		return q.hidden(name)
-	}
 	noted := q.op.Method != "initialize" && q.op.Method != "server/discover"
-	if noted && (d.Effect != policy.Allow || !q.policy.unrestricted) {
-		server.AddNote(q.ctx, server.Note{
-			Rule: d.RuleID(),
-			Item: d.ItemID,
-		})
-	}
-	if d.Effect == policy.Allow {
+	switch {
+	case d.Effect == policy.Allow && noted:
+		q.policy.noteAllowed(q.ctx, d.RuleID(), d.ItemID)
 		return nil
+	case d.Effect == policy.Allow:
+		return nil
+	case q.policy.hides:
+		return q.hidden(name)
+	case noted:
+		q.note(&d, "")
 	}
 	if len(d.Scopes) > 0 {
 		return deniedForScopes(q.ctx, q.op, d.Reason(), d.Scopes)

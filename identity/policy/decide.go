@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strings"
@@ -277,9 +278,39 @@ type candidates struct {
 
 // reading is what rules read of the context, so that nothing else is converted.
 type reading struct {
-	uses      []string // attributes
+	uses      attributes
 	arguments []*argument
 }
+
+// attributes is a set of attributes of the context.
+type attributes uint16
+
+const (
+	readsTime attributes = 1 << iota
+	readsHour
+	readsWeekday
+	readsTransport
+	readsOrigin
+	readsEndpoint
+	readsApplication
+	readsAddress
+	readsArguments
+)
+
+var attributeNames = map[string]attributes{
+	"time":        readsTime,
+	"hour":        readsHour,
+	"weekday":     readsWeekday,
+	"transport":   readsTransport,
+	"origin":      readsOrigin,
+	"endpoint":    readsEndpoint,
+	"application": readsApplication,
+	"address":     readsAddress,
+	"arguments":   readsArguments,
+}
+
+// has reports whether one of others is in the set.
+func (a attributes) has(others attributes) bool { return a&others != 0 }
 
 // settlement is the outcome of the rules that read neither the time nor arguments.
 type settlement struct {
@@ -403,14 +434,13 @@ func (l ruleList) where(keep func(*Rule) bool) (some ruleList) {
 // settle returns the candidates for a situation without the rules that read neither the time
 // nor arguments, whose outcome is remembered until their surroundings change.
 func (c *candidates) settle(s *Set, now *Situation) *candidates {
-	if len(c.settling.uses) == 0 {
+	if c.settling.uses == 0 {
 		return c
 	}
-	if last := c.settled.Load(); last != nil && c.settling.meets(&last.at, now) {
+	if last := c.settled.Load(); last != nil && last.at.meets(c.settling.uses, now) {
 		return last.rest
 	}
-	timed := *now
-	timed.Time = now.at() // the same for what is remembered and by what
+	timed := now.timed()
 	return c.settleAt(s, &timed)
 }
 
@@ -441,48 +471,35 @@ func (c *candidates) settleAt(s *Set, now *Situation) *candidates {
 
 // surroundings returns the attributes that rules read.
 func (r *reading) surroundings(now *Situation) (all surroundings) {
-	for _, name := range r.uses {
-		switch name {
-		case "hour", "weekday":
-			all.hours = hoursOf(now.at())
-		case "transport":
-			all.transport = now.Transport
-		case "origin":
-			all.origin = now.Origin
-		case "endpoint":
-			all.endpoint = now.Endpoint
-		case "application":
-			all.application = now.Application
-		case "address":
-			all.address = now.Address
-		}
+	if r.uses.has(readsHour | readsWeekday) {
+		all.hours = hoursOf(now.at())
+	}
+	if r.uses.has(readsTransport) {
+		all.transport = now.Transport
+	}
+	if r.uses.has(readsOrigin) {
+		all.origin = now.Origin
+	}
+	if r.uses.has(readsEndpoint) {
+		all.endpoint = now.Endpoint
+	}
+	if r.uses.has(readsApplication) {
+		all.application = now.Application
+	}
+	if r.uses.has(readsAddress) {
+		all.address = now.Address
 	}
 	return all
 }
 
-// meets reports whether a situation has the same attributes as one before.
-func (r *reading) meets(before *surroundings, now *Situation) bool {
-	for _, name := range r.uses {
-		same := true
-		switch name {
-		case "hour", "weekday":
-			same = before.hours == hoursOf(now.at())
-		case "transport":
-			same = before.transport == now.Transport
-		case "origin":
-			same = before.origin == now.Origin
-		case "endpoint":
-			same = before.endpoint == now.Endpoint
-		case "application":
-			same = before.application == now.Application
-		case "address":
-			same = before.address == now.Address
-		}
-		if !same {
-			return false
-		}
-	}
-	return true
+// meets reports whether a situation has the same attributes as one before, as far as rules read them.
+func (before *surroundings) meets(uses attributes, now *Situation) bool {
+	return !(uses.has(readsHour|readsWeekday) && before.hours != hoursOf(now.at()) ||
+		uses.has(readsTransport) && before.transport != now.Transport ||
+		uses.has(readsOrigin) && before.origin != now.Origin ||
+		uses.has(readsEndpoint) && before.endpoint != now.Endpoint ||
+		uses.has(readsApplication) && before.application != now.Application ||
+		uses.has(readsAddress) && before.address != now.Address)
 }
 
 // hoursOf returns the number of a whole hour of UTC.
@@ -503,12 +520,20 @@ func (now *Situation) at() time.Time {
 	return now.Time.UTC()
 }
 
+// timed returns the situation with its time, so that it is the same for all that is decided by it.
+func (now *Situation) timed() Situation {
+	timed := *now
+	timed.Time = now.at()
+	return timed
+}
+
 // readingOf returns what rules read of the context.
 func (s *Set) readingOf(lists ...ruleList) (all reading) {
-	uses := make(map[string]bool)
 	arguments := make(map[string]bool)
 	for _, r := range slices.Concat(lists...) {
-		maps.Copy(uses, r.uses.context)
+		for name := range r.uses.context {
+			all.uses |= attributeNames[name]
+		}
 		if r.uses.arguments == nil {
 			continue
 		}
@@ -516,7 +541,6 @@ func (s *Set) readingOf(lists ...ruleList) (all reading) {
 			arguments[name] = true
 		}
 	}
-	all.uses = slices.Sorted(maps.Keys(uses))
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		all.arguments = append(all.arguments, s.arguments.members[name])
 	}
@@ -561,17 +585,20 @@ func (c *candidates) permitsWithScopes(s *Set, now *Situation) bool {
 
 // decide completes the decision for a situation.
 func (c *candidates) decide(s *Set, now *Situation) Decision {
+	return c.settle(s, now).decideOpen(s, now)
+}
+
+// decideOpen completes the decision by the open rules.
+func (c *candidates) decideOpen(s *Set, now *Situation) Decision {
 	if !c.open() {
 		return c.decided
 	}
-	if c = c.settle(s, now); !c.open() {
-		return c.decided
-	}
-	switch met, sure := c.quick(now); {
+	var g given
+	switch met, sure := c.quick(&g, now); {
 	case sure && !met && !c.fixed.needsScopes():
 		return c.decided
 	case sure:
-		return c.decideQuick(s, now)
+		return c.decideQuick(s, &g, now)
 	}
 	return c.decideSlow(s, now)
 }
@@ -693,24 +720,24 @@ func (c *candidates) Get(uid types.EntityUID) (types.Entity, bool) {
 // context returns the attributes that rules read.
 func (r *reading) context(now *Situation) (types.Record, error) {
 	at := now.at()
-	members := make(cedar.RecordMap, len(r.uses))
-	for _, name := range r.uses {
-		switch name {
-		case "time":
+	members := make(cedar.RecordMap, bits.OnesCount16(uint16(r.uses)))
+	for one := readsTime; one <= readsArguments; one <<= 1 {
+		switch r.uses & one {
+		case readsTime:
 			members["time"] = types.NewDatetime(at)
-		case "hour":
+		case readsHour:
 			members["hour"] = types.Long(at.Hour())
-		case "weekday":
+		case readsWeekday:
 			members["weekday"] = types.Long((int(at.Weekday())+6)%7 + 1)
-		case "transport":
+		case readsTransport:
 			members["transport"] = types.String(now.Transport)
-		case "origin":
+		case readsOrigin:
 			members["origin"] = types.String(now.Origin)
-		case "endpoint":
+		case readsEndpoint:
 			members["endpoint"] = types.String(now.Endpoint)
-		case "application":
+		case readsApplication:
 			members["application"] = types.String(now.Application)
-		case "address":
+		case readsAddress:
 			if now.Address.IsValid() {
 				addr, err := types.ParseIPAddr(now.Address.Unmap().WithZone("").String())
 				if err != nil {
@@ -718,7 +745,7 @@ func (r *reading) context(now *Situation) (types.Record, error) {
 				}
 				members["address"] = addr
 			}
-		case "arguments":
+		case readsArguments:
 			if err := addArguments(members, r.arguments, now.Arguments); err != nil {
 				return types.Record{}, err
 			}

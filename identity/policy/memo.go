@@ -2,6 +2,7 @@ package policy
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -10,15 +11,71 @@ import (
 // memo is the rules about calls of one tool by one caller: with it, a call needs one look-up
 // instead of one for the caller, the tool, its servers and the rules about each.
 //
-// A memo has no outcome of a rule that reads the context of a request: those are evaluated for
-// each call, or remembered with what they read (see settlement). It exists only if no rule
+// A memo has no outcome of a rule that reads the context of a request, except with all that the
+// rule reads (see settlement): the others are evaluated for each call. It exists only if no rule
 // about the servers of the tool reads the context or forbids, so that use decides alone. It
 // belongs to a view, thus to one policy and one catalog, and is dropped with either. A caller
 // with another token, or another set of groups, is another Principal.
 type memo struct {
 	caller *mcp.Principal
 	tool   string
-	use    *candidates
+
+	// A call that meets none of tests is allowed by rule, unless rule is empty. These fields are
+	// together because a request finds them in no cache.
+	tests      []*test
+	arguments  []*argument
+	rule, item string
+	uses       attributes
+	at         surroundings // of uses
+
+	use  *candidates
+	rest *candidates // use without the rules that are settled at these surroundings
+}
+
+// newMemo returns the memo for the surroundings of a call.
+func newMemo(s *Set, p *mcp.Principal, tool string, use *candidates, now *Situation) *memo {
+	timed := now.timed()
+	m := &memo{
+		caller: p,
+		tool:   tool,
+		uses:   use.settling.uses,
+		at:     use.settling.surroundings(&timed),
+		use:    use,
+		rest:   use.settle(s, &timed),
+	}
+	d := &m.rest.decided
+	if d.Effect != Allow || len(d.Errors) > 0 {
+		return m
+	}
+	for _, r := range slices.Concat(m.rest.forbids, m.rest.permits) {
+		if r.program.test == nil {
+			return m
+		}
+		m.tests = append(m.tests, r.program.test)
+	}
+	m.arguments = m.rest.reads.arguments
+	m.rule, m.item = d.RuleID(), d.ItemID
+	return m
+}
+
+// meets reports whether the memo is for the surroundings of a call.
+func (m *memo) meets(now *Situation) bool { return m.at.meets(m.uses, now) }
+
+// allows reports whether a call is allowed because it meets none of the open rules.
+func (m *memo) allows(now *Situation) bool {
+	if m.rule == "" || !m.meets(now) {
+		return false
+	}
+	var g given
+	if !g.read(m.arguments, now.Arguments) {
+		return false
+	}
+	for _, t := range m.tests {
+		if applies, sure := t.decide(&g); applies || !sure {
+			return false
+		}
+	}
+	return true
 }
 
 // Limits of memos in each view. A caller can only displace those in its row, which it may share
@@ -46,8 +103,8 @@ func (r *memoRow) place(tool string) *atomic.Pointer[memo] {
 	return &r[maphash.String(memoSeed, tool)%memoColumns]
 }
 
-// find returns the rules about calls of a tool, or nil if none are remembered.
-func (m *memos) find(p *mcp.Principal, tool string) *candidates {
+// find returns the memo of calls of a tool, or nil.
+func (m *memos) find(p *mcp.Principal, tool string) *memo {
 	row := m.row(p).Load()
 	if row == nil {
 		return nil
@@ -56,17 +113,17 @@ func (m *memos) find(p *mcp.Principal, tool string) *candidates {
 	if found == nil || found.caller != p || found.tool != tool {
 		return nil
 	}
-	return found.use
+	return found
 }
 
-// add remembers the rules about calls of a tool.
-func (m *memos) add(p *mcp.Principal, tool string, use *candidates) {
-	row := m.row(p)
+// add adds a memo.
+func (m *memos) add(made *memo) {
+	row := m.row(made.caller)
 	if row.Load() == nil {
 		row.CompareAndSwap(nil, &memoRow{})
 	}
 	if r := row.Load(); r != nil {
-		r.place(tool).Store(&memo{p, tool, use})
+		r.place(made.tool).Store(made)
 	}
 }
 
@@ -79,12 +136,12 @@ func (m *memos) clear() {
 
 // memorize remembers the rules about calls of a tool, if those about its servers neither forbid
 // nor read the context.
-func (s *state) memorize(v *view, who *subject, what *object, tool string) {
+func (s *state) memorize(v *view, who *subject, what *object, tool string, now *Situation) {
 	for _, server := range what.servers {
 		c := s.candidates(who, Connect, server)
 		if c.open() || c.decided.forbids() {
 			return
 		}
 	}
-	v.memos.add(who.principal, tool, s.candidates(who, Call, what))
+	v.memos.add(newMemo(s.set, who.principal, tool, s.candidates(who, Call, what), now))
 }

@@ -143,7 +143,7 @@ func hints(release int) func(server, tool string) (mcp.ToolAnnotations, bool) {
 func TestMemo(t *testing.T) {
 	w := randomWorld{rand.New(rand.NewPCG(16, 106))}
 	effects := map[Effect]int{}
-	found := 0
+	found, allowed := 0, 0
 	policies, least := 150, 200
 	if race.Enabled { // one goroutine decides
 		policies, least = 40, 20
@@ -154,6 +154,7 @@ func TestMemo(t *testing.T) {
 		e := NewEngine(set, opts)
 		cats := []*mcp.Catalog{w.catalog(), w.catalog()}
 		callers := []*mcp.Principal{w.caller(), w.caller(), w.caller()}
+		now := w.situation()
 		for range 150 {
 			switch w.IntN(20) {
 			case 0:
@@ -165,11 +166,23 @@ func TestMemo(t *testing.T) {
 				callers[w.IntN(len(callers))] = w.caller()
 			}
 			who, cat := callers[w.IntN(len(callers))], cats[w.IntN(len(cats))]
-			name, now := w.one("read", "write", "gone"), w.situation()
+			name := w.one("read", "write", "gone")
+			if next := w.situation(); w.IntN(3) == 0 {
+				now = next
+			} else { // in the same surroundings
+				same := *now
+				same.Arguments = next.Arguments
+				now = &same
+			}
 			if e.state.Load().view(cat).memos.find(who, name) != nil {
 				found++
 			}
+			rule, item, ok := e.Allows(who, cat, name, now)
 			got, want := e.Tool(who, cat, name, now), NewEngine(set, opts).Tool(who, cat, name, now)
+			if ok {
+				allowed++
+				checkAllowed(t, rule, item, &want)
+			}
 			if g, w := describe(&got), describe(&want); g != w {
 				t.Fatalf("%+v calls %s of %v in %+v: %s, want %s\n%v", who, name, cat.Tools, now, g, w, rulesOf(set))
 			}
@@ -179,10 +192,21 @@ func TestMemo(t *testing.T) {
 	if found < 20*policies {
 		t.Errorf("%d decisions by memos, want more", found)
 	}
+	if allowed < 3*policies {
+		t.Errorf("%d calls are allowed by memos alone, want more", allowed)
+	}
 	for _, effect := range []Effect{Allow, Ask, Deny} {
 		if effects[effect] < least {
 			t.Errorf("%d decisions are %s, want more", effects[effect], effect)
 		}
+	}
+}
+
+// checkAllowed compares the answer of [Engine.Allows] with the whole decision.
+func checkAllowed(t *testing.T, rule, item string, want *Decision) {
+	t.Helper()
+	if want.Effect != Allow || len(want.Errors) > 0 || rule != want.RuleID() || item != want.ItemID {
+		t.Fatalf("%s is allowed by %s, want %s", item, rule, describe(want))
 	}
 }
 
@@ -225,12 +249,12 @@ func TestMemoOfAnother(t *testing.T) {
 	kept := 0
 	for _, p := range callers {
 		for i := range cat.Tools {
-			use := view.memos.find(p, cat.Tools[i].Name)
-			if use == nil {
+			m := view.memos.find(p, cat.Tools[i].Name)
+			if m == nil {
 				continue
 			}
 			kept++
-			if use.who.principal != p || use.what != view.tools[cat.Tools[i].Name] {
+			if use := m.use; use.who.principal != p || use.what != view.tools[cat.Tools[i].Name] {
 				t.Fatalf("the memo for %p, %s is about %p, %s", p, cat.Tools[i].Name, use.who.principal, use.what.id)
 			}
 		}
@@ -328,6 +352,9 @@ func TestMemoOfAnotherLock(t *testing.T) {
 		if allowed := d.Effect == Allow; allowed != harmless {
 			t.Errorf("the tool is harmless by the lock: %v, decision %s", harmless, &d)
 		}
+		if _, _, ok := e.Allows(who, cat, "t", &Situation{}); ok != harmless {
+			t.Errorf("the tool is harmless by the lock: %v, allowed by a memo: %v", harmless, ok)
+		}
 		listed := len(e.Visible(who, cat, "tools/list", &Situation{}).Tools) == 1
 		if listed != harmless {
 			t.Errorf("the tool is harmless by the lock: %v, listed: %v", harmless, listed)
@@ -365,6 +392,9 @@ func TestMemoRace(t *testing.T) {
 	}
 	for i := range 500 {
 		e.Replace(sets[i%2])
+		if _, _, ok := e.Allows(who, cat, "t", &Situation{}); ok && i%2 == 1 {
+			t.Errorf("after policy 1 a request is allowed")
+		}
 		if d := e.Tool(who, cat, "t", &Situation{}); d.RuleID() != fmt.Sprint("p", i%2) {
 			t.Errorf("after policy %d a request is decided by %s", i%2, d.RuleID())
 		}

@@ -51,3 +51,13 @@ func (p pattern) matches(s []byte) bool {
 	}
 	return bytes.HasSuffix(rest, p[last])
 }
+
+// contains reports whether s is one of the texts.
+func (p pattern) contains(s []byte) bool {
+	for _, text := range p {
+		if string(text) == string(s) {
+			return true
+		}
+	}
+	return false
+}

@@ -11,142 +11,80 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// test is a condition about arguments that needs no record of them: it reads the JSON of a
-// call. Cedar copies and hashes what it is given, which takes ten times as long as most
+// test is the conditions of a rule about arguments, which need no record of them: it reads the JSON
+// of a call. Cedar copies and hashes what it is given, which takes ten times as long as most
 // conditions.
 //
 // A test never differs from Cedar: where it cannot be sure to have the same outcome, it says
 // so, and Cedar evaluates the rule. That goes for everything that could be an error, such as
 // an argument of another type, and for lists and objects.
-type test func(given given) (met, sure bool)
+//
+// It is a list of instructions rather than a tree, because a request finds it in no cache: what is
+// in one place is fetched at once.
+type test struct {
+	code  []instruction
+	start int32 // the first instruction, or the outcome
+}
 
-// given are the arguments of a call. The one that was read last is at hand.
+// instruction is a condition about one argument.
+type instruction struct {
+	kind     kind
+	yes, no  int32 // the next instruction, or the outcome
+	argument *argument
+	number   int64
+	texts    pattern
+}
+
+// The outcomes of a test.
+const (
+	met   int32 = -1
+	unmet int32 = -2
+)
+
+// kind is what an instruction asks of an argument.
+type kind uint8
+
+const (
+	exists  kind = iota // null counts as absent, and lists and objects may be more than is converted
+	matches             // a string: the pattern
+	among               // a string: it is one of texts
+	equal               // a whole number in plain digits: it is number
+	less                // than number
+	greater             // than number
+)
+
+// given are the arguments of a call. The first of those that rules read are at hand.
 type given struct {
-	arguments json.RawMessage
-	name      string
-	value     []byte
-	known     bool // name and value are set
+	raw    json.RawMessage
+	wanted []*argument
+	values [4][]byte // of wanted
 }
 
-// member returns the value of an argument, or nil.
-func (g given) member(name string) []byte {
-	if g.known && g.name == name {
-		return g.value
-	}
-	return jsonscan.Member(g.arguments, name)
-}
-
-// testOf returns the test of the conditions of a rule, or nil if they have another form.
-func testOf(p *ast.Policy) test {
-	all := always
-	for _, c := range slices.Backward(p.Conditions) {
-		one := testNode(c.Body)
-		if one == nil {
-			return nil
+// read looks for arguments, and reports whether all can be converted. One that cannot fails all
+// rules, also those that do not get to it.
+func (g *given) read(wanted []*argument, raw json.RawMessage) bool {
+	g.raw = raw
+	g.wanted = wanted[:min(len(wanted), len(g.values))]
+	for i, a := range wanted {
+		value, rival := jsonscan.OnlyMember(raw, a.name)
+		if rival != nil || !isSimple(value) {
+			return false
 		}
-		if c.Condition == ast.ConditionUnless {
-			one = not(one)
+		if i < len(g.wanted) {
+			g.values[i] = value
 		}
-		all = and(one, all)
 	}
-	return all
+	return true
 }
 
-func always(given) (met, sure bool) { return true, true }
-
-// testNode returns the test of a node, or nil.
-func testNode(n ast.IsNode) test {
-	switch n := n.(type) {
-	case ast.NodeValue:
-		if b, ok := n.Value.(types.Boolean); ok {
-			return func(given) (bool, bool) { return bool(b), true }
+// value returns an argument, or nil.
+func (g *given) value(a *argument) []byte {
+	for i, wanted := range g.wanted {
+		if wanted == a {
+			return g.values[i]
 		}
-	case ast.NodeTypeAnd:
-		return join(n.BinaryNode, and)
-	case ast.NodeTypeOr:
-		return join(n.BinaryNode, func(a, b test) test { return not(and(not(a), not(b))) })
-	case ast.NodeTypeNot:
-		if one := testNode(n.Arg); one != nil {
-			return not(one)
-		}
-	case ast.NodeTypeHas:
-		return hasTest(n)
-	case ast.NodeTypeLike:
-		if like, ok := patternOf(n.Value); ok {
-			return textTest(n.Arg, like.matches)
-		}
-	case ast.NodeTypeEquals:
-		return equalTest(n.BinaryNode)
-	case ast.NodeTypeNotEquals:
-		if one := equalTest(n.BinaryNode); one != nil {
-			return not(one)
-		}
-	case ast.NodeTypeLessThan:
-		return orderTest(n.BinaryNode, func(a, b int64) bool { return a < b })
-	case ast.NodeTypeLessThanOrEqual:
-		return orderTest(n.BinaryNode, func(a, b int64) bool { return a <= b })
-	case ast.NodeTypeGreaterThan:
-		return orderTest(n.BinaryNode, func(a, b int64) bool { return a > b })
-	case ast.NodeTypeGreaterThanOrEqual:
-		return orderTest(n.BinaryNode, func(a, b int64) bool { return a >= b })
-	case ast.NodeTypeContains:
-		return memberTest(n.BinaryNode)
 	}
-	return nil
-}
-
-// and, as in Cedar, does not evaluate the right side if the left one is false.
-func and(left, right test) test {
-	return func(given given) (met, sure bool) {
-		if met, sure = left(given); !sure || !met {
-			return met, sure
-		}
-		return right(given)
-	}
-}
-
-func not(one test) test {
-	return func(given given) (met, sure bool) {
-		met, sure = one(given)
-		return !met, sure
-	}
-}
-
-func join(n ast.BinaryNode, both func(left, right test) test) test {
-	left, right := testNode(n.Left), testNode(n.Right)
-	if left == nil || right == nil {
-		return nil
-	}
-	return both(left, right)
-}
-
-// argumentOf returns the name of the argument that a node is, and reports whether it is one.
-func argumentOf(n ast.IsNode) (string, bool) {
-	access, ok := n.(ast.NodeTypeAccess)
-	if !ok {
-		return "", false
-	}
-	path, ok := contextPath(access)
-	if !ok || len(path) != 2 || path[0] != "arguments" {
-		return "", false
-	}
-	return path[1], true
-}
-
-// hasTest tests that an argument exists: null counts as absent, and lists and objects may be
-// more than is converted.
-func hasTest(n ast.NodeTypeHas) test {
-	path, ok := contextPath(n)
-	if !ok || path[0] != "arguments" || len(path) > 2 {
-		return nil
-	}
-	if len(path) == 1 { // every call has arguments, if only none
-		return always
-	}
-	return func(given given) (met, sure bool) {
-		value := given.member(path[1])
-		return value != nil && value[0] != 'n', isSimple(value)
-	}
+	return jsonscan.Member(g.raw, a.name)
 }
 
 // isSimple reports whether an argument, which may be absent, is neither a list nor an object.
@@ -154,102 +92,224 @@ func isSimple(value []byte) bool {
 	return value == nil || value[0] != '[' && value[0] != '{'
 }
 
-// textTest tests an argument that is a string.
-func textTest(n ast.IsNode, met func([]byte) bool) test {
-	name, ok := argumentOf(n)
-	if !ok {
-		return nil
+// decide returns the outcome for the arguments of a call.
+func (t *test) decide(g *given) (applies, sure bool) {
+	at := t.start
+	for at >= 0 {
+		in := &t.code[at]
+		yes, sure := in.ask(g.value(in.argument))
+		switch {
+		case !sure:
+			return false, false
+		case yes:
+			at = in.yes
+		default:
+			at = in.no
+		}
 	}
-	return func(given given) (bool, bool) {
-		text, ok := jsonscan.UnquoteBytes(given.member(name))
-		return ok && met(text), ok
-	}
+	return at == met, true
 }
 
-// numberTest tests an argument that is a whole number in plain digits.
-func numberTest(n ast.IsNode, met func(int64) bool) test {
-	name, ok := argumentOf(n)
-	if !ok {
-		return nil
+// ask returns whether an argument, which may be absent, has what the instruction asks for.
+func (in *instruction) ask(value []byte) (yes, sure bool) {
+	switch in.kind {
+	case exists:
+		return value != nil && value[0] != 'n', isSimple(value)
+	case matches:
+		text, ok := jsonscan.UnquoteBytes(value)
+		return ok && in.texts.matches(text), ok
+	case among:
+		text, ok := jsonscan.UnquoteBytes(value)
+		return ok && in.texts.contains(text), ok
 	}
-	return func(given given) (bool, bool) {
-		number, err := strconv.ParseInt(string(given.member(name)), 10, 64)
-		return err == nil && met(number), err == nil
+	number, err := strconv.ParseInt(string(value), 10, 64)
+	switch {
+	case err != nil:
+		return false, false
+	case in.kind == less:
+		return number < in.number, true
+	case in.kind == greater:
+		return number > in.number, true
 	}
+	return number == in.number, true
 }
 
-// equalTest tests an argument that is compared with a literal.
-func equalTest(n ast.BinaryNode) test {
+// testOf returns the test of the conditions of a rule, or nil if they have another form. arguments
+// are those that the rules of the Set read.
+func testOf(p *ast.Policy, arguments *argument) *test {
+	b := testBuilder{arguments: arguments}
+	start := met
+	for _, c := range slices.Backward(p.Conditions) {
+		var ok bool
+		if c.Condition == ast.ConditionUnless {
+			start, ok = b.add(c.Body, unmet, start)
+		} else {
+			start, ok = b.add(c.Body, start, unmet)
+		}
+		if !ok {
+			return nil
+		}
+	}
+	return &test{slices.Clip(b.code), start}
+}
+
+// testBuilder adds the instructions of conditions from the last to the first, so that it is known
+// where each continues.
+type testBuilder struct {
+	code      []instruction
+	arguments *argument
+}
+
+// add adds the instructions of a node that continue at yes or no. It returns the first of them, and
+// false if the node has none.
+func (b *testBuilder) add(n ast.IsNode, yes, no int32) (first int32, ok bool) {
+	switch n := n.(type) {
+	case ast.NodeValue:
+		if holds, ok := n.Value.(types.Boolean); ok && bool(holds) {
+			return yes, true
+		} else if ok {
+			return no, true
+		}
+	case ast.NodeTypeAnd: // the right side is not evaluated if the left one is false
+		if yes, ok = b.add(n.Right, yes, no); ok {
+			return b.add(n.Left, yes, no)
+		}
+	case ast.NodeTypeOr:
+		if no, ok = b.add(n.Right, yes, no); ok {
+			return b.add(n.Left, yes, no)
+		}
+	case ast.NodeTypeNot:
+		return b.add(n.Arg, no, yes)
+	case ast.NodeTypeHas:
+		return b.addHas(n, yes, no)
+	case ast.NodeTypeLike:
+		if like, ok := patternOf(n.Value); ok {
+			return b.ask(n.Arg, instruction{kind: matches, texts: like, yes: yes, no: no})
+		}
+	case ast.NodeTypeEquals:
+		return b.addEqual(n.BinaryNode, yes, no)
+	case ast.NodeTypeNotEquals:
+		return b.addEqual(n.BinaryNode, no, yes)
+	case ast.NodeTypeLessThan:
+		return b.addOrder(n.Left, n.Right, yes, no)
+	case ast.NodeTypeGreaterThan:
+		return b.addOrder(n.Right, n.Left, yes, no)
+	case ast.NodeTypeLessThanOrEqual: // not greater
+		return b.addOrder(n.Right, n.Left, no, yes)
+	case ast.NodeTypeGreaterThanOrEqual:
+		return b.addOrder(n.Left, n.Right, no, yes)
+	case ast.NodeTypeContains:
+		return b.addContains(n.BinaryNode, yes, no)
+	}
+	return 0, false
+}
+
+// ask adds an instruction about the argument that a node is.
+func (b *testBuilder) ask(n ast.IsNode, in instruction) (first int32, ok bool) {
+	access, ok := n.(ast.NodeTypeAccess)
+	if !ok {
+		return 0, false
+	}
+	path, ok := contextPath(access)
+	if !ok || len(path) != 2 || path[0] != "arguments" {
+		return 0, false
+	}
+	return b.askOf(path[1], in)
+}
+
+// askOf adds an instruction about an argument.
+func (b *testBuilder) askOf(name string, in instruction) (first int32, ok bool) {
+	in.argument = b.arguments.members[name]
+	if in.argument == nil {
+		return 0, false
+	}
+	b.code = append(b.code, in)
+	return int32(len(b.code) - 1), true
+}
+
+func (b *testBuilder) addHas(n ast.NodeTypeHas, yes, no int32) (first int32, ok bool) {
+	path, ok := contextPath(n)
+	if !ok || path[0] != "arguments" || len(path) > 2 {
+		return 0, false
+	}
+	if len(path) == 1 { // every call has arguments, if only none
+		return yes, true
+	}
+	return b.askOf(path[1], instruction{kind: exists, yes: yes, no: no})
+}
+
+// addEqual adds the comparison of an argument with a literal.
+func (b *testBuilder) addEqual(n ast.BinaryNode, yes, no int32) (first int32, ok bool) {
 	argument, literal := n.Left, n.Right
 	if _, ok := literal.(ast.NodeValue); !ok {
 		argument, literal = literal, argument
 	}
 	value, ok := literal.(ast.NodeValue)
 	if !ok {
-		return nil
+		return 0, false
 	}
 	switch want := value.Value.(type) {
 	case types.String:
-		return textTest(argument, func(s []byte) bool { return string(s) == string(want) })
+		return b.ask(argument, instruction{kind: among, texts: pattern{[]byte(want)}, yes: yes, no: no})
 	case types.Long:
-		return numberTest(argument, func(n int64) bool { return n == int64(want) })
+		return b.ask(argument, instruction{kind: equal, number: int64(want), yes: yes, no: no})
 	}
-	return nil
+	return 0, false
 }
 
-// orderTest tests a whole number that is compared with a literal.
-func orderTest(n ast.BinaryNode, less func(left, right int64) bool) test {
-	if value, ok := n.Right.(ast.NodeValue); ok {
-		if limit, ok := value.Value.(types.Long); ok {
-			return numberTest(n.Left, func(n int64) bool { return less(n, int64(limit)) })
-		}
+// addOrder adds the comparison of a whole number with a literal: that the left one is less.
+func (b *testBuilder) addOrder(left, right ast.IsNode, yes, no int32) (first int32, ok bool) {
+	if limit, ok := longOf(right); ok {
+		return b.ask(left, instruction{kind: less, number: limit, yes: yes, no: no})
 	}
-	if value, ok := n.Left.(ast.NodeValue); ok {
-		if limit, ok := value.Value.(types.Long); ok {
-			return numberTest(n.Right, func(n int64) bool { return less(int64(limit), n) })
-		}
+	if limit, ok := longOf(left); ok {
+		return b.ask(right, instruction{kind: greater, number: limit, yes: yes, no: no})
 	}
-	return nil
+	return 0, false
 }
 
-// memberTest tests that a list of texts contains an argument.
-func memberTest(n ast.BinaryNode) test {
+// longOf returns a literal that is a whole number.
+func longOf(n ast.IsNode) (number int64, ok bool) {
+	value, ok := n.(ast.NodeValue)
+	if !ok {
+		return 0, false
+	}
+	long, ok := value.Value.(types.Long)
+	return int64(long), ok
+}
+
+// addContains adds that a list of texts contains an argument.
+func (b *testBuilder) addContains(n ast.BinaryNode, yes, no int32) (first int32, ok bool) {
 	set, ok := n.Left.(ast.NodeTypeSet)
 	if !ok {
-		return nil
+		return 0, false
 	}
-	var texts []string
+	var texts pattern
 	for _, element := range set.Elements {
 		value, ok := element.(ast.NodeValue)
 		if !ok {
-			return nil
+			return 0, false
 		}
 		text, ok := value.Value.(types.String)
 		if !ok {
-			return nil
+			return 0, false
 		}
-		texts = append(texts, string(text))
+		texts = append(texts, []byte(text))
 	}
-	return textTest(n.Right, func(s []byte) bool { return slices.Contains(texts, string(s)) })
+	return b.ask(n.Right, instruction{kind: among, texts: texts, yes: yes, no: no})
 }
 
 // quick reports whether any open rule is met, if all of them have tests that are sure.
-func (c *candidates) quick(now *Situation) (met, sure bool) {
-	given := given{arguments: now.Arguments}
-	for _, a := range c.reads.arguments {
-		value, rival := jsonscan.OnlyMember(now.Arguments, a.name)
-		given.name, given.value, given.known = a.name, value, true
-		// An argument that cannot be converted fails all rules, also those that do not get to it.
-		if rival != nil || !isSimple(value) {
-			return false, false
-		}
+func (c *candidates) quick(g *given, now *Situation) (met, sure bool) {
+	if !g.read(c.reads.arguments, now.Arguments) {
+		return false, false
 	}
 	for _, rules := range [...]ruleList{c.forbids, c.permits} {
 		for _, r := range rules {
 			if r.program.test == nil {
 				return false, false
 			}
-			applies, sure := r.program.test(given)
+			applies, sure := r.program.test.decide(g)
 			if !sure {
 				return false, false
 			}
@@ -260,15 +320,14 @@ func (c *candidates) quick(now *Situation) (met, sure bool) {
 }
 
 // decideQuick decides by the fixed rules and the open ones, whose tests are sure.
-func (c *candidates) decideQuick(s *Set, now *Situation) Decision {
+func (c *candidates) decideQuick(s *Set, g *given, now *Situation) Decision {
 	v := c.fixed.clip()
-	given := given{arguments: now.Arguments}
 	for _, rules := range [...]ruleList{c.forbids, c.permits} {
 		if v.denies() {
 			break
 		}
 		for _, r := range rules {
-			if applies, _ := r.program.test(given); !applies {
+			if applies, _ := r.program.test.decide(g); !applies {
 				continue
 			}
 			if r.Forbid {

@@ -55,7 +55,8 @@ func TestQuick(t *testing.T) {
 	if race.Enabled { // one goroutine decides
 		conditions = conditions[5:9]
 	}
-	sure := 0
+	cat := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t", Origins: []mcp.Origin{{Source: "s", Name: "t"}}}}}
+	sure, allowed := 0, 0
 	for _, condition := range conditions {
 		for _, form := range []string{"forbid when", "permit when", "forbid unless", "ask when"} {
 			effect, word, _ := strings.Cut(form, " ")
@@ -79,9 +80,11 @@ func TestQuick(t *testing.T) {
 			for _, r := range slow.Rules() {
 				r.program.test = nil
 			}
+			e := NewEngine(quick, nil)
+			who := &mcp.Principal{Name: "ann"}
 			for _, raw := range arguments {
 				r := &Request{
-					Principal: &mcp.Principal{Name: "ann"},
+					Principal: who,
 					Action:    Call,
 					Item:      Item{Kind: ToolKind, Servers: []string{"s"}, Name: "t"},
 					Situation: Situation{Arguments: json.RawMessage(raw), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
@@ -91,11 +94,16 @@ func TestQuick(t *testing.T) {
 					t.Errorf("%s { %s } with %.80s = %s, %d errors; want %s, %d", form, condition, raw, &got, len(got.Errors),
 						&want, len(want.Errors))
 				}
+				e.Tool(who, cat, "t", &r.Situation)
+				if rule, item, ok := e.Allows(who, cat, "t", &r.Situation); ok {
+					allowed++
+					checkAllowed(t, rule, item, &want)
+				}
 				for _, rule := range quick.Rules() {
 					if rule.program.test == nil || !rule.readsContext() {
 						continue
 					}
-					if _, ok := rule.program.test(given{arguments: r.Situation.Arguments}); ok {
+					if _, ok := rule.program.test.decide(&given{raw: r.Situation.Arguments}); ok {
 						sure++
 					}
 				}
@@ -104,6 +112,8 @@ func TestQuick(t *testing.T) {
 	}
 	if all := len(conditions) * 4 * len(arguments); sure < all/2 {
 		t.Errorf("%d of %d tests were sure, want at least half", sure, all)
+	} else if allowed < all/10 {
+		t.Errorf("%d of %d calls were allowed by memos alone, want more", allowed, all)
 	}
 }
 

@@ -29,6 +29,8 @@ type ruleText struct {
 	blocks []block
 	starts []start // of each rule
 	index  ruleIndex
+	// arguments are those that the rules of the Set read.
+	arguments *argument
 
 	mu sync.Mutex
 	// made are the rules that a request has needed, by their position. Those without a text are
@@ -130,7 +132,7 @@ func (t *ruleText) readLocked(i int) *Rule {
 		p := &cedar.Policy{}
 		if err = p.UnmarshalCedar(text); err == nil {
 			if r, err = newRule(p, line, inFile); err == nil && r.readsContext() {
-				r.program.test = testOf((*ast.Policy)(p.AST()))
+				r.program.test = testOf((*ast.Policy)(p.AST()), t.arguments)
 			}
 		}
 	}

@@ -199,6 +199,7 @@ func newSet(name string, list iter.Seq[located], text string, from source) (*Set
 		arguments: &argument{},
 		context:   make(map[string]bool),
 	}
+	t.arguments = s.arguments
 	var valid validators
 	var keys []indexed
 	var mistakes []error
@@ -344,7 +345,7 @@ func conditionsOf(p *ast.Policy, uses *usage) (*cedar.Policy, error) {
 type program struct {
 	policy *cedar.Policy
 	// test decides as Cedar does for most rules that read arguments alone, or nil.
-	test test
+	test *test
 
 	once       sync.Once
 	conditions *cedar.Policy // see [Rule.conditions]
