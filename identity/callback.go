@@ -135,6 +135,7 @@ body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:36rem;padding
 `
 )
 
+// page answers the browser with a complete page around text, which it escapes.
 func (c *callback) page(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)

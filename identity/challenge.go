@@ -91,6 +91,8 @@ func parseChallenges(values []string) (all []challenge) {
 	return all
 }
 
+// addParameter adds a parameter of a challenge under its name in lower case. The first of several
+// with the same name counts, and those beyond maxParameters are ignored.
 func addParameter(params map[string]string, name, value string) {
 	name = strings.ToLower(name)
 	if _, known := params[name]; !known && len(params) < maxParameters {
@@ -120,6 +122,7 @@ func (p *challengeParser) token() string {
 	return p.text[began:p.at]
 }
 
+// isTokenChar reports whether c may be in a token of RFC 9110, section 5.6.2.
 func isTokenChar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
 		strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
@@ -195,7 +198,8 @@ func mergeScopes(lists ...[]string) (all []string) {
 // isScope reports whether a word is a scope of RFC 6749, section 3.3.
 func isScope(word string) bool {
 	for i := range len(word) {
-		if c := word[i]; c < '!' || c > '~' || c == '"' || c == '\\' {
+		c := word[i]
+		if c < '!' || c > '~' || c == '"' || c == '\\' {
 			return false
 		}
 	}

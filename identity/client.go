@@ -182,7 +182,9 @@ func (c *Client) keep(ctx context.Context, f *flow, r *record) (*Login, error) {
 // checkServer verifies and normalizes the URL of a server.
 func checkServer(server string) (string, error) {
 	u, err := url.Parse(server)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil ||
+		u.Host == "" ||
+		u.Scheme != "https" && u.Scheme != "http" {
 		return "", fmt.Errorf("%s is not an http or https URL", secrets.URL(server))
 	}
 	if u.Scheme == "http" && !netguard.NamesLoopback(server) {
@@ -327,7 +329,9 @@ func (c *Client) recordOf(f *flow, t *token) (*record, error) {
 // also what a login means that used an earlier registration and gets no answer.
 func (c *Client) forgetClient(ctx context.Context, f *flow, err error) error {
 	unanswered := f.reused && (errors.Is(err, ErrTimeout) || errors.Is(err, context.Canceled))
-	if !isUnknownClient(err) && !unanswered || f.settings.Client.ID != "" || f.registration == nil {
+	if !isUnknownClient(err) && !unanswered ||
+		f.settings.Client.ID != "" ||
+		f.registration == nil {
 		return err
 	}
 	return errors.Join(err, c.store.forgetRegistration(context.WithoutCancel(ctx), f.issuer(), f.registration.ID))

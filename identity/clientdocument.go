@@ -34,16 +34,30 @@ type ClientDocument struct {
 // IsDocumentID reports whether a client ID is the address of a client ID metadata document.
 func IsDocumentID(id string) bool {
 	u, err := url.Parse(id)
-	return err == nil && isDocumentID(id) && u.User == nil && u.Opaque == ""
+	return err == nil &&
+		isDocumentID(id) &&
+		u.User == nil &&
+		u.Opaque == ""
 }
 
 // FetchClientDocument fetches the document of a client. Its address is untrusted input: only the
 // public internet and the networks in allow are reached, without redirects, cookies and proxy.
-func FetchClientDocument(ctx context.Context, id string, allow []netip.Prefix) (*ClientDocument, error) {
+func FetchClientDocument(
+	ctx context.Context,
+	id string,
+	allow []netip.Prefix,
+) (*ClientDocument, error) {
 	return fetchClientDocument(ctx, id, guarded(allow, "", false))
 }
 
-func fetchClientDocument(ctx context.Context, id string, by http.RoundTripper) (*ClientDocument, error) {
+// fetchClientDocument is FetchClientDocument with the transport of the caller, which must refuse
+// private networks. It follows no redirects: the address is the client ID, and the document must
+// name it.
+func fetchClientDocument(
+	ctx context.Context,
+	id string,
+	by http.RoundTripper,
+) (*ClientDocument, error) {
 	if !IsDocumentID(id) {
 		return nil, errors.New("the client ID is not an https address with a path")
 	}

@@ -218,7 +218,9 @@ func (k *Credentials) Refused(resp *http.Response) (retry bool, err error) {
 		return true, nil // replaced meanwhile
 	}
 	now := k.client.now()
-	if now.Sub(login.Obtained) < freshTime && !login.due(now) && !k.replacedByOther(used) {
+	if now.Sub(login.Obtained) < freshTime &&
+		!login.due(now) &&
+		!k.replacedByOther(used) {
 		return false, k.required(login, "it does not accept the token of the login", d)
 	}
 	if moved := k.issuerChanged(ctx, login, d); moved != "" {
@@ -290,6 +292,7 @@ func (k *Credentials) begin(ctx context.Context) error {
 	}
 }
 
+// finish releases refreshing. The goroutine that acquired it calls finish once.
 func (k *Credentials) finish() { <-k.refreshing }
 
 // forbidden returns the error for a request that needs more scopes, or nil if the refusal
@@ -337,7 +340,9 @@ func (k *Credentials) replacedByOther(used string) bool {
 func (k *Credentials) issuerChanged(ctx context.Context, login *record, d demand) string {
 	w := k.client.web(k.server, k.settings)
 	doc, err := w.resource(ctx, k.server, d.metadata)
-	if err != nil || len(doc.AuthorizationServers) == 0 || slices.Contains(doc.AuthorizationServers, login.Issuer) {
+	if err != nil ||
+		len(doc.AuthorizationServers) == 0 ||
+		slices.Contains(doc.AuthorizationServers, login.Issuer) {
 		return ""
 	}
 	return "it no longer accepts logins of " + secrets.URL(login.Issuer)
@@ -459,7 +464,10 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 		return nil, errors.Join(
 			k.end(ctx, login, "the login has ended: "+hostOf(login.Issuer)+" has forgotten the client", demand{}), err)
 	case err != nil:
-		c.log.Warn("token not refreshed, keeping the login", "server", secrets.URL(k.server), "err", err)
+		c.log.Warn("token not refreshed, keeping the login",
+			"server", secrets.URL(k.server),
+			"err", err,
+		)
 		k.noteRefresh(login, err)
 		return nil, err
 	}
@@ -475,7 +483,10 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 	}
 	if err := c.store.replaceLogin(ctx, &next, login.Access); err != nil {
 		// The previous refresh token is spent: the new one must not be lost with this error.
-		c.log.Error("refreshed token not saved, using it until exit", "server", secrets.URL(k.server), "err", err)
+		c.log.Error("refreshed token not saved, using it until exit",
+			"server", secrets.URL(k.server),
+			"err", err,
+		)
 	}
 	k.noteRefresh(login, kind)
 	if kind != nil {

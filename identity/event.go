@@ -55,6 +55,7 @@ type connectionState struct {
 	own bool
 }
 
+// keyOf returns the key of a connection. Different spellings of a server's URL have the same key.
 func keyOf(c Caller, server string) connectionKey { return connectionKey{c, canonicalResource(server)} }
 
 // record reports an event to the web server with the page.

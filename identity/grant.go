@@ -171,6 +171,7 @@ func (f *flow) useConfiguredClient(ctx context.Context) error {
 // clientGrant is ClientCredentials.
 type clientGrant struct{}
 
+// check requires an ID and a credential: with this grant, the client itself is authenticated.
 func (clientGrant) check(s *Settings) error {
 	if s.Client.ID == "" || s.Client.Secret == nil && s.Client.Key == nil {
 		return errors.New("the grant client needs a client ID, and its secret or key")
@@ -178,6 +179,7 @@ func (clientGrant) check(s *Settings) error {
 	return nil
 }
 
+// obtain requests a token for the client itself (RFC 6749, section 4.4).
 func (clientGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if err := f.useConfiguredClient(ctx); err != nil {
 		return nil, err
@@ -192,6 +194,7 @@ const grantJWTBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 // another grant.
 type jwtBearerGrant struct{}
 
+// check requires the assertion, which the user obtains elsewhere. A client secret is optional.
 func (jwtBearerGrant) check(s *Settings) error {
 	if s.Client.ID == "" || s.Exchange.Token == nil {
 		return errors.New("the grant jwt-bearer needs a client ID and an assertion")
@@ -199,6 +202,8 @@ func (jwtBearerGrant) check(s *Settings) error {
 	return nil
 }
 
+// obtain exchanges an assertion for a token (RFC 7523, section 2.1). The assertion is read for each
+// request, since it expires.
 func (jwtBearerGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if err := f.useConfiguredClient(ctx); err != nil {
 		return nil, err
@@ -232,6 +237,7 @@ func tokenTypeURI(name string) string {
 // exchangeGrant is TokenExchange.
 type exchangeGrant struct{}
 
+// check requires the subject token, and a valid token type if one is set.
 func (exchangeGrant) check(s *Settings) error {
 	if s.Client.ID == "" || s.Exchange.Token == nil {
 		return errors.New("the grant exchange needs a client ID and a subject token")
@@ -239,13 +245,17 @@ func (exchangeGrant) check(s *Settings) error {
 	return checkTokenType(s)
 }
 
+// checkTokenType returns an error if the token type is neither a known short name nor a URI.
 func checkTokenType(s *Settings) error {
-	if name := s.Exchange.TokenType; name != "" && !strings.Contains(tokenTypeURI(name), ":") {
+	name := s.Exchange.TokenType
+	if name != "" && !strings.Contains(tokenTypeURI(name), ":") {
 		return fmt.Errorf("unknown token type %q: want %s, or a URI", name, strings.Join(tokenTypes, ", "))
 	}
 	return nil
 }
 
+// obtain exchanges the subject token for an access token (RFC 8693, section 2.1), at the issuer of
+// the server itself.
 func (exchangeGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if err := f.useConfiguredClient(ctx); err != nil {
 		return nil, err
@@ -279,14 +289,21 @@ func presentToken(ctx context.Context, form url.Values, s *ExchangeSettings, kin
 // idJAGGrant is IdentityAssertion ("Enterprise-Managed Authorization").
 type idJAGGrant struct{}
 
+// check requires the settings of both steps: the client at the server's issuer, and the subject
+// token with the client at the identity provider.
 func (idJAGGrant) check(s *Settings) error {
-	if s.Client.ID == "" || s.Exchange.Token == nil || s.Exchange.Issuer == "" || s.Exchange.ClientID == "" {
+	if s.Client.ID == "" ||
+		s.Exchange.Token == nil ||
+		s.Exchange.Issuer == "" ||
+		s.Exchange.ClientID == "" {
 		return errors.New("the grant id-jag needs a client ID, and the subject token, the issuer and the client ID " +
 			"of the identity provider")
 	}
 	return checkTokenType(s)
 }
 
+// obtain gets an identity assertion from the identity provider, and exchanges it at the server's
+// issuer like any other assertion (RFC 7523).
 func (idJAGGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if err := f.useConfiguredClient(ctx); err != nil {
 		return nil, err

@@ -55,8 +55,11 @@ type Authorization struct {
 // codeGrant is AuthorizationCode.
 type codeGrant struct{}
 
+// check accepts all settings: the client can be registered during the login.
 func (codeGrant) check(*Settings) error { return nil }
 
+// obtain lets the user log in with a browser that returns to a local address (RFC 8252, section
+// 7.3). It ends with an error when ctx does.
 func (codeGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if err := f.checkCodeSupport(); err != nil {
 		return nil, err
@@ -308,7 +311,8 @@ type pendingCode struct {
 // accept verifies an answer and returns its code. Nothing of an answer with another issuer
 // is used or shown, not even its error (RFC 9207, section 2.4).
 func (p *pendingCode) accept(query url.Values) (code string, err error) {
-	if len(query["state"]) != 1 || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(p.state)) == 0 {
+	if len(query["state"]) != 1 ||
+		subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(p.state)) == 0 {
 		return "", fmt.Errorf("%w: another state", errForeignAnswer)
 	}
 	issuers := query["iss"]

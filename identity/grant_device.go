@@ -15,6 +15,7 @@ import (
 // deviceGrant is Device.
 type deviceGrant struct{}
 
+// grantDevice is the grant type of the device flow (RFC 8628, section 3.4).
 const grantDevice = "urn:ietf:params:oauth:grant-type:device_code"
 
 // Limits of what a device authorization may ask for.
@@ -24,8 +25,11 @@ const (
 	maxWait     = 30 * time.Minute
 )
 
+// check accepts all settings: the client can be registered during the login.
 func (deviceGrant) check(*Settings) error { return nil }
 
+// obtain shows the user an address and a code, and polls until the login is approved or the code
+// expires ([ErrTimeout]). The browser may run on another machine.
 func (deviceGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	m := &f.found.server
 	if m.DeviceEndpoint == "" {

@@ -12,6 +12,8 @@ type keptRecord struct {
 	Value json.RawMessage `json:"value"`
 }
 
+// keptName returns the name of an entry of another package. It differs from the names of logins and
+// registrations.
 func keptName(kind, key string) string { return entryName("kept", kind, key) }
 
 // Read returns the entry of a kind with a key, or nil. The file is decrypted only when it has
@@ -52,7 +54,11 @@ func (all contents) kept(kind string) map[string]json.RawMessage {
 // Update changes the entries of a kind under the lock of the store. change gets them by key,
 // and may change, add and remove entries. The change is on disk when Update returns. An error
 // of change is returned, and nothing is changed.
-func (s *Store) Update(ctx context.Context, kind string, change func(all map[string]json.RawMessage) error) error {
+func (s *Store) Update(
+	ctx context.Context,
+	kind string,
+	change func(all map[string]json.RawMessage) error,
+) error {
 	var failure error
 	err := s.update(ctx, func(entries contents) bool {
 		all := entries.kept(kind)

@@ -250,6 +250,7 @@ func (e *noMetadataError) Error() string {
 	return secrets.URL(e.issuer) + " has no authorization server metadata"
 }
 
+// Is makes the error match errNoDocument, for callers that do not need the issuer.
 func (e *noMetadataError) Is(target error) bool { return target == errNoDocument }
 
 // authorizationServer fetches and verifies the metadata of an issuer.

@@ -9,7 +9,11 @@ import (
 
 // BeginProof starts a login at an issuer that only finds out who uses a browser: see
 // [Begun.FinishProof]. The token is for resource, unless the settings omit that.
-func (c *Client) BeginProof(ctx context.Context, issuer, resource string, opts *BeginOptions) (*Begun, error) {
+func (c *Client) BeginProof(
+	ctx context.Context,
+	issuer, resource string,
+	opts *BeginOptions,
+) (*Begun, error) {
 	f, err := c.proofFlow(ctx, issuer, resource, opts)
 	if err != nil {
 		return nil, err
@@ -18,7 +22,11 @@ func (c *Client) BeginProof(ctx context.Context, issuer, resource string, opts *
 }
 
 // proofFlow returns the login of [Client.BeginProof], with the metadata of the issuer.
-func (c *Client) proofFlow(ctx context.Context, issuer, resource string, opts *BeginOptions) (*flow, error) {
+func (c *Client) proofFlow(
+	ctx context.Context,
+	issuer, resource string,
+	opts *BeginOptions,
+) (*flow, error) {
 	settings := opts.Settings
 	if settings == nil {
 		settings = &Settings{}

@@ -64,6 +64,8 @@ type knownProvider struct {
 	public bool
 }
 
+// knownProviders returns the differences of large identity providers from OpenID Connect: missing
+// metadata, other claims, and parameters that a refresh token requires.
 func knownProviders() []knownProvider {
 	return []knownProvider{
 		{
@@ -145,6 +147,8 @@ func (p *Provider) known() string {
 	return ""
 }
 
+// knownFor returns the entry whose prefix covers the issuer, or nil. Prefixes end at a slash: the
+// host of one provider can be the start of another's.
 func knownFor(issuer string) *knownProvider {
 	for _, known := range knownProviders() {
 		if strings.HasPrefix(issuer+"/", strings.TrimSuffix(known.prefix, "/")+"/") {
@@ -164,6 +168,7 @@ func IsPublicProvider(issuer string) bool {
 	return known != nil && known.public
 }
 
+// settings returns the settings of a login at the provider.
 func (p *Provider) settings() *Settings {
 	return &Settings{
 		Client:       p.opts.Client,
@@ -173,6 +178,8 @@ func (p *Provider) settings() *Settings {
 	}
 }
 
+// web returns a client for the addresses of the provider. Hosts that the operator has named may be
+// anywhere; those in the metadata must be public or allowed.
 func (p *Provider) web() *web {
 	typed := []string{p.opts.Issuer}
 	for _, address := range []string{p.opts.Authorize, p.opts.Token, p.opts.UserInfo} {
@@ -271,7 +278,8 @@ func (p *Provider) Begin(ctx context.Context, redirect string) (*SignIn, error) 
 		f.parameters["nonce"] = s.nonce
 	}
 	s.begun, err = f.begin(ctx, redirect)
-	if setup := (*SetupError)(nil); errors.As(err, &setup) && p.opts.Client.ID == "" {
+	setup := (*SetupError)(nil)
+	if errors.As(err, &setup) && p.opts.Client.ID == "" {
 		setup.Hint = "register a client there with the callback " + redirect + ", and pass its ID with --sign-in-client-id"
 	}
 	return s, err
@@ -327,7 +335,11 @@ type Known struct {
 // if the login has ended there, and is temporary otherwise. save stores new tokens before they
 // are used: the old ones may no longer be valid then. Refresh is not cancelled with ctx, so that
 // no answer is lost.
-func (p *Provider) Refresh(ctx context.Context, k *Known, save func(UserTokens) error) (*User, error) {
+func (p *Provider) Refresh(
+	ctx context.Context,
+	k *Known,
+	save func(UserTokens) error,
+) (*User, error) {
 	tokens := k.Tokens
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 	defer cancel()
@@ -524,7 +536,9 @@ func (w *web) userInfo(ctx context.Context, address, access string) (map[string]
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Bearer "+access)
 	client := *w.client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", secrets.URL(address), withoutURL(err))

@@ -114,6 +114,8 @@ func (s *Store) login(principal, server string) (*record, error) {
 	return all.login(principal, server), nil
 }
 
+// login returns the newest login of a principal at a server, or nil. Several exist after a login at
+// another issuer of the same server.
 func (all contents) login(principal, server string) *record {
 	var found *record
 	for _, e := range all {
@@ -140,7 +142,9 @@ func (s *Store) logins(principal string) ([]*record, error) {
 			found = append(found, e.Login)
 		}
 	}
-	slices.SortFunc(found, func(a, b *record) int { return strings.Compare(a.Server+" "+a.Issuer, b.Server+" "+b.Issuer) })
+	slices.SortFunc(found, func(a, b *record) int {
+		return strings.Compare(a.Server+" "+a.Issuer, b.Server+" "+b.Issuer)
+	})
 	return found, nil
 }
 
@@ -149,7 +153,8 @@ func (s *Store) saveLogin(ctx context.Context, r *record) (replaced []*record, e
 	err = s.update(ctx, func(all contents) bool {
 		replaced = nil
 		for name, e := range all {
-			if old := e.Login; old != nil && old.Principal == r.Principal && SameServer(old.Server, r.Server) {
+			old := e.Login
+			if old != nil && old.Principal == r.Principal && SameServer(old.Server, r.Server) {
 				replaced = append(replaced, old)
 				delete(all, name)
 			}
@@ -177,7 +182,8 @@ func (s *Store) removeLogins(ctx context.Context, principal, server string) (rem
 	err = s.update(ctx, func(all contents) bool {
 		removed = nil
 		for name, e := range all {
-			if r := e.Login; r != nil && r.Principal == principal && SameServer(r.Server, server) {
+			r := e.Login
+			if r != nil && r.Principal == principal && SameServer(r.Server, server) {
 				removed = append(removed, r)
 				delete(all, name)
 			}

@@ -134,7 +134,12 @@ func SignJWT(key crypto.Signer, keyID, kind string, claims map[string]any) (stri
 }
 
 // sign returns a signed JWT. embed, if not nil, is the public key to put into its header.
-func sign(key crypto.Signer, keyID, kind string, embed *jose.JSONWebKey, claims map[string]any) (string, error) {
+func sign(
+	key crypto.Signer,
+	keyID, kind string,
+	embed *jose.JSONWebKey,
+	claims map[string]any,
+) (string, error) {
 	alg, err := algorithmOf(key)
 	if err != nil {
 		return "", err
@@ -192,7 +197,12 @@ func configured(ctx context.Context, s *Settings) (*registration, error) {
 // document.
 func isDocumentID(id string) bool {
 	u, err := url.Parse(id)
-	return err == nil && u.Scheme == "https" && u.Host != "" && u.Path != "" && u.Path != "/" && u.Fragment == ""
+	return err == nil &&
+		u.Scheme == "https" &&
+		u.Host != "" &&
+		u.Path != "" &&
+		u.Path != "/" &&
+		u.Fragment == ""
 }
 
 // clientMetadata is what a registration sends (RFC 7591, section 2).
@@ -207,7 +217,11 @@ type clientMetadata struct {
 }
 
 // register registers a native client (RFC 7591).
-func (w *web) register(ctx context.Context, m *serverMetadata, c *clientMetadata) (*registration, error) {
+func (w *web) register(
+	ctx context.Context,
+	m *serverMetadata,
+	c *clientMetadata,
+) (*registration, error) {
 	c.AuthMethod = registeredMethod(m.AuthMethods)
 	body, err := json.Marshal(c)
 	if err != nil {

@@ -96,6 +96,7 @@ func sealShared(keys [][]byte, kind, name string, plain []byte) (sealed []byte, 
 	return sealer.Seal([]byte(cluster.KeyID(keys[0])), nil, plain, additionalData(kind+"/"+name)), nil
 }
 
+// keyIDLength is the length of a key ID: the first 6 bytes of a hash, in hexadecimal.
 var keyIDLength = hex.EncodedLen(6)
 
 // sealedWith returns the ID of the key of what sealShared has sealed, or "" for something else,
@@ -112,7 +113,11 @@ func sealedWith(sealed []byte) (key string) {
 }
 
 // openShared opens what sealShared has sealed, with any key of the cluster.
-func openShared(keys [][]byte, kind, name string, sealed []byte) (plain []byte, key string, err error) {
+func openShared(
+	keys [][]byte,
+	kind, name string,
+	sealed []byte,
+) (plain []byte, key string, err error) {
 	key = sealedWith(sealed)
 	for _, k := range keys {
 		if cluster.KeyID(k) != key {
@@ -146,7 +151,10 @@ func (s *sharedStore) loadLocked(records map[string]cluster.Record) contents {
 			all[name] = o.entry
 		}
 	} else {
-		maps.DeleteFunc(s.opened, func(name string, _ opened) bool { _, ok := records[name]; return !ok })
+		maps.DeleteFunc(s.opened, func(name string, _ opened) bool {
+			_, ok := records[name]
+			return !ok
+		})
 	}
 	for name, r := range records {
 		known, ok := s.opened[name]
@@ -176,7 +184,9 @@ func (s *sharedStore) loadLocked(records map[string]cluster.Record) contents {
 
 // newer reports whether an entry has a later token than another one of the same name.
 func (e entry) newer(other entry) bool {
-	return e.Login != nil && other.Login != nil && e.Login.Obtained.After(other.Login.Obtained)
+	return e.Login != nil &&
+		other.Login != nil &&
+		e.Login.Obtained.After(other.Login.Obtained)
 }
 
 // lost reports whether the engine has lost its data, and this replica has not restored what it knows.
@@ -186,6 +196,8 @@ func (s *sharedStore) lost() bool {
 	return s.lostLocked(s.group.Records())
 }
 
+// lostLocked reports whether the group lost its records: the marker then has another value than at
+// the start, or none.
 func (s *sharedStore) lostLocked(records map[string]cluster.Record) bool {
 	return string(records[cluster.Marker].Value) != s.epoch
 }
@@ -250,10 +262,15 @@ func (s *sharedStore) sync(ctx context.Context) error {
 	return s.group.Sync(ctx)
 }
 
+// retryShared is the pause before an update is tried again.
 const retryShared = 50 * time.Millisecond
 
+// errFull reports an update that would exceed maxEntries.
 var errFull = fmt.Errorf("the store has %d logins and registrations: log out of some first", maxEntries)
 
+// tryUpdate applies change to a copy of the records and writes the differences, each under the
+// condition that its record has not changed. If another replica was faster, it fails with
+// [cluster.ErrConflict], and update tries again.
 func (s *sharedStore) tryUpdate(ctx context.Context, change func(all contents) (changed bool)) error {
 	if err := s.sync(ctx); err != nil {
 		return err
@@ -356,6 +373,7 @@ func (s *sharedStore) maintain(ctx context.Context) {
 	s.reseal(ctx)
 }
 
+// maintainTimeout limits one round of maintenance, for a group that does not answer.
 const maintainTimeout = 5 * time.Second
 
 // reseal seals the entries again that were sealed with a previous key. Of several replicas,
@@ -374,7 +392,8 @@ func (s *sharedStore) reseal(ctx context.Context) {
 		if o.key == current {
 			continue
 		}
-		if err := s.put(ctx, name, o.entry, o.revision); err != nil && !errors.Is(err, cluster.ErrConflict) {
+		err := s.put(ctx, name, o.entry, o.revision)
+		if err != nil && !errors.Is(err, cluster.ErrConflict) {
 			return // the next time
 		}
 	}
@@ -391,6 +410,8 @@ func (s *sharedStore) lock(ctx context.Context, name string) (unlock func(), err
 	return unlock, nil
 }
 
+// tryLock takes the group's lock of a name if it is free. It does not wait for the holder, and an
+// unreachable group counts as a taken lock.
 func (s *sharedStore) tryLock(name string) (unlock func(), ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
@@ -418,7 +439,11 @@ func ticketName(c Caller, server string, scopes []string) string {
 const shareTimeout = 2 * time.Second
 
 // ticket returns the record with a name, if its replica is alive, and its revision, or 0.
-func (s *sharedStore) ticket(ctx context.Context, name string, now time.Time) (t *sharedTicket, revision uint64) {
+func (s *sharedStore) ticket(
+	ctx context.Context,
+	name string,
+	now time.Time,
+) (t *sharedTicket, revision uint64) {
 	r, err := s.tickets.Read(ctx, name)
 	if err != nil {
 		return nil, 0
@@ -433,7 +458,12 @@ func (s *sharedStore) ticket(ctx context.Context, name string, now time.Time) (t
 }
 
 // putTicket stores the record of a ticket, and reports whether no other replica was faster.
-func (s *sharedStore) putTicket(ctx context.Context, name string, t *sharedTicket, revision uint64) (stored bool) {
+func (s *sharedStore) putTicket(
+	ctx context.Context,
+	name string,
+	t *sharedTicket,
+	revision uint64,
+) (stored bool) {
 	plain, err := json.Marshal(t)
 	if err != nil {
 		return true

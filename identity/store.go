@@ -87,6 +87,7 @@ type storeFile struct {
 	Entries map[string][]byte `json:"entries"`
 }
 
+// storeFormat is the format name in the file: other JSON files are refused.
 const storeFormat = "slipway-credentials"
 
 // entry is the plain content of an entry; one of its fields is set.
@@ -148,11 +149,15 @@ type storeStamp struct {
 	version uint64
 }
 
+// is reports whether two stamps are of the same content: of the same file with the same time and
+// size, or of the same version in a group.
 func (a storeStamp) is(b storeStamp) bool {
 	if a.info == nil || b.info == nil {
 		return a.info == b.info && a.version == b.version
 	}
-	return os.SameFile(a.info, b.info) && a.info.ModTime().Equal(b.info.ModTime()) && a.info.Size() == b.info.Size()
+	return os.SameFile(a.info, b.info) &&
+		a.info.ModTime().Equal(b.info.ModTime()) &&
+		a.info.Size() == b.info.Size()
 }
 
 // stamp returns that of the current content.
@@ -223,6 +228,7 @@ func (s *Store) decrypt(file *storeFile, key []byte) (contents, error) {
 	return all, nil
 }
 
+// newSealer returns AES-GCM with a random nonce per message. key has keySize bytes.
 func newSealer(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -350,6 +356,8 @@ type clientRecord struct {
 	Registration registration `json:"registration"`
 }
 
+// clientName returns the name of the entry of a registered client. One issuer can have several, one
+// for each kind of grant.
 func clientName(issuer, kind string) string { return entryName("client", issuer, kind) }
 
 // registration returns the client that was registered at an issuer for a grant, or nil.
@@ -381,7 +389,9 @@ func (s *Store) saveRegistration(ctx context.Context, issuer, kind string, r *re
 func (s *Store) forgetRegistration(ctx context.Context, issuer, id string) error {
 	return s.update(ctx, func(all contents) (changed bool) {
 		for name, e := range all {
-			if e.Client != nil && e.Client.Issuer == issuer && e.Client.Registration.ID == id {
+			if e.Client != nil &&
+				e.Client.Issuer == issuer &&
+				e.Client.Registration.ID == id {
 				delete(all, name)
 				changed = true
 			}

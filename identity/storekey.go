@@ -73,6 +73,7 @@ func (s *Store) noKey(text, hint string) error {
 	}
 }
 
+// decodeKey returns the key that text contains in base64. id is its ID, for the error.
 func (s *Store) decodeKey(text, id string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != keySize {
@@ -90,7 +91,9 @@ func (s *Store) createKey(file *storeFile) ([]byte, error) {
 	_, _ = rand.Read(id)
 	file.Key = hex.EncodeToString(id)
 	text := base64.StdEncoding.EncodeToString(key)
-	if s.opts.KeyFile == "" && !s.opts.NoKeychain && keyring.Set(keychainService, file.Key, text) == nil {
+	if s.opts.KeyFile == "" &&
+		!s.opts.NoKeychain &&
+		keyring.Set(keychainService, file.Key, text) == nil {
 		// Some keychains accept a value without keeping it.
 		if got, err := keyring.Get(keychainService, file.Key); err == nil && got == text {
 			file.Keychain = true
@@ -110,6 +113,7 @@ func (s *Store) createKey(file *storeFile) ([]byte, error) {
 	return key, nil
 }
 
+// created reports that a key was created, and where: in the keychain, or in a file.
 func (s *Store) created(place string) {
 	if s.opts.Created != nil {
 		s.opts.Created(place)
@@ -164,6 +168,7 @@ func (s *Store) keyLines() ([]string, error) {
 	return trimmedLines(string(text)), nil
 }
 
+// writeKeys replaces the key file, which only its owner may read.
 func (s *Store) writeKeys(lines []string) error {
 	name := s.keyFile()
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {

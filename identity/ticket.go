@@ -115,7 +115,11 @@ func (v *Vault) ticketFor(
 	asked, adopted := v.shareTicket(ctx, ticketName(c, server, need.Scopes), asked)
 	t, created, err := v.addTicket(c, server, need, asked)
 	if created && !adopted {
-		v.log.Info("caller asked to log in", "principal", c.String(), "server", secrets.URL(server), "reason", need.Reason)
+		v.log.Info("caller asked to log in",
+			"principal", c.String(),
+			"server", secrets.URL(server),
+			"reason", need.Reason,
+		)
 		v.record(EventAsked, c, server, need.Issuer, need.Reason)
 	}
 	return t, err
@@ -123,7 +127,11 @@ func (v *Vault) ticketFor(
 
 // shareTicket stores the record of a new ticket for the other replicas. If one of them has
 // already asked for the login, it returns that ticket instead.
-func (v *Vault) shareTicket(ctx context.Context, name string, own *sharedTicket) (t *sharedTicket, adopted bool) {
+func (v *Vault) shareTicket(
+	ctx context.Context,
+	name string,
+	own *sharedTicket,
+) (t *sharedTicket, adopted bool) {
 	shared := v.client.store.shared
 	if shared == nil {
 		return own, false
@@ -151,9 +159,14 @@ func (v *Vault) openTicket(c Caller, server string, need *LoginRequiredError) *t
 	return v.openLocked(c, server, need)
 }
 
+// openLocked returns the caller's ticket for a server and the same scopes that can still be used,
+// or nil. A caller that asks twice gets the same address.
 func (v *Vault) openLocked(c Caller, server string, need *LoginRequiredError) *ticket {
 	for _, t := range v.tickets {
-		if t.caller == c && t.phase < joined && SameServer(t.server, server) && slices.Equal(t.need.Scopes, need.Scopes) {
+		if t.caller == c &&
+			t.phase < joined &&
+			SameServer(t.server, server) &&
+			slices.Equal(t.need.Scopes, need.Scopes) {
 			return t
 		}
 	}
@@ -205,6 +218,7 @@ func (v *Vault) expireLocked() {
 	}
 }
 
+// removeLocked forgets a ticket. Calls that wait for it stop waiting.
 func (v *Vault) removeLocked(t *ticket) {
 	delete(v.tickets, t.id)
 	v.awaitLocked(t, nil)
@@ -364,7 +378,11 @@ func (v *Vault) Prove(ctx context.Context, id, browser string) (address string, 
 
 // beginProof begins the login at the issuer of a caller. signIn is nil unless the gateway is the
 // authorization server of clients.
-func (v *Vault) beginProof(ctx context.Context, host *VaultHost, issuer string) (b *Begun, signIn *SignIn, err error) {
+func (v *Vault) beginProof(
+	ctx context.Context,
+	host *VaultHost,
+	issuer string,
+) (b *Begun, signIn *SignIn, err error) {
 	redirect := host.Base + ConnectCallback
 	if provider := host.provider(issuer); provider != nil {
 		if signIn, err = provider.Begin(ctx, redirect); err != nil {
@@ -444,7 +462,13 @@ func (v *Vault) Answer(ctx context.Context, browser string, query url.Values) (i
 }
 
 // proveCaller verifies that the user of the browser is the caller of a ticket.
-func (v *Vault) proveCaller(ctx context.Context, host *VaultHost, t *ticket, begun *Begun, query url.Values) error {
+func (v *Vault) proveCaller(
+	ctx context.Context,
+	host *VaultHost,
+	t *ticket,
+	begun *Begun,
+	query url.Values,
+) error {
 	if t.signIn != nil {
 		return v.proveSignIn(ctx, t, query)
 	}

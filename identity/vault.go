@@ -17,14 +17,19 @@ import (
 
 // Caller identifies a caller of a gateway: the issuer of its token, and the issuer's name for
 // it.
-type Caller struct{ Issuer, Subject string }
+type Caller struct {
+	Issuer, Subject string
+}
 
 // CallerOf returns the caller that a principal is. ok is false for principals whose token is
 // not from an issuer, such as those of a token list: they cannot prove in a browser who they
 // are, so the vault has no logins of them. An issuer has no fragment (RFC 8414, section 2), so
 // that names are unique.
 func CallerOf(p *mcp.Principal) (c Caller, ok bool) {
-	if p == nil || p.Issuer == "" || p.Subject == "" || strings.ContainsAny(p.Issuer, callerSeparator+"#") {
+	if p == nil ||
+		p.Issuer == "" ||
+		p.Subject == "" ||
+		strings.ContainsAny(p.Issuer, callerSeparator+"#") {
 		return Caller{}, false
 	}
 	return Caller{p.Issuer, p.Subject}, true
@@ -168,6 +173,8 @@ func (v *Vault) Name(server, name string) {
 	v.names[canonicalResource(server)] = name
 }
 
+// nameOf returns the name of a server for pages: the configured one, or else its URL without
+// secrets.
 func (v *Vault) nameOf(server string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,7 +186,9 @@ func (v *Vault) nameOf(server string) string {
 func (v *Vault) Credentials(c Caller, server string, settings *Settings) *Credentials {
 	k := v.client.For(c.key()).Credentials(server, settings)
 	k.follows = true
-	k.observe = func(kind EventKind, issuer, reason string) { v.record(kind, c, server, issuer, reason) }
+	k.observe = func(kind EventKind, issuer, reason string) {
+		v.record(kind, c, server, issuer, reason)
+	}
 	return k
 }
 
@@ -348,6 +357,8 @@ func (v *Vault) Watch(changed func(c Caller, server string)) (stop func()) {
 	}
 }
 
+// tell calls the watchers after a login of a caller changed. It calls them without the lock, since
+// they may use the vault.
 func (v *Vault) tell(c Caller, server string) {
 	v.mu.Lock()
 	watchers := make([]func(Caller, string), 0, len(v.watchers))

@@ -221,7 +221,9 @@ func (b *Broker) resource(asked []string) (*Resource, *oauthError) {
 // asks for, or without any the required ones.
 func scopesFor(resource *Resource, asked string) (all []string) {
 	for scope := range strings.FieldsSeq(asked) {
-		if slices.Contains(resource.Supported, scope) && !slices.Contains(all, scope) && len(all) < maxScopes {
+		if slices.Contains(resource.Supported, scope) &&
+			!slices.Contains(all, scope) &&
+			len(all) < maxScopes {
 			all = append(all, scope)
 		}
 	}
@@ -347,7 +349,9 @@ func (b *Broker) formOf(r *http.Request) (*transaction, error) {
 		return nil, err
 	}
 	t := &transaction{}
-	if !k.open(sealedForm, sealed, t) || b.now().Unix() > t.Expires || !t.isBrowser(b.browser(r)) {
+	if !k.open(sealedForm, sealed, t) ||
+		b.now().Unix() > t.Expires ||
+		!t.isBrowser(b.browser(r)) {
 		return nil, nil
 	}
 	return t, nil
@@ -411,7 +415,9 @@ func (b *Broker) providerRefused(w http.ResponseWriter, r *http.Request, t *tran
 	e.Reason = "the login at the identity provider failed"
 	b.record(r, e)
 	var answered *identity.ServerError
-	if errors.As(err, &answered) && answered.Status == 0 && answered.Code == accessDenied {
+	if errors.As(err, &answered) &&
+		answered.Status == 0 &&
+		answered.Code == accessDenied {
 		b.redirectError(w, r, t, badRequest(accessDenied, "the login at the identity provider was not completed"))
 		return
 	}
@@ -445,7 +451,12 @@ func (b *Broker) logProvider(message string, err error) {
 }
 
 // redirectError answers a request for a code with an error.
-func (b *Broker) redirectError(w http.ResponseWriter, r *http.Request, t *transaction, err *oauthError) {
+func (b *Broker) redirectError(
+	w http.ResponseWriter,
+	r *http.Request,
+	t *transaction,
+	err *oauthError,
+) {
 	b.redirect(w, r, t, url.Values{
 		"error":             {err.Code},
 		"error_description": {err.Text},

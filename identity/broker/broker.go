@@ -157,7 +157,11 @@ func New(o *Options) (*Broker, error) {
 	if b.issuer, err = url.Parse(o.Issuer); err != nil || b.issuer.Host == "" || b.issuer.Path != "" {
 		return nil, fmt.Errorf("broker: issuer %q: want scheme and host alone, such as https://mcp.example.com", o.Issuer)
 	}
-	if o.Provider == nil || o.Store == nil || o.Resources == nil || o.User == nil || o.Render == nil {
+	if o.Provider == nil ||
+		o.Store == nil ||
+		o.Resources == nil ||
+		o.User == nil ||
+		o.Render == nil {
 		return nil, errors.New("broker: an option is missing")
 	}
 	for _, allowed := range o.Redirects {
@@ -218,6 +222,8 @@ func (b *Broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// wrongMethod answers 405 with the only allowed method. RFC 9110, section 15.5.6, requires the
+// field Allow.
 func wrongMethod(w http.ResponseWriter, allowed string) {
 	w.Header().Set("Allow", allowed)
 	http.Error(w, "use "+allowed, http.StatusMethodNotAllowed)
@@ -234,7 +240,11 @@ func (b *Broker) protectPage(w http.ResponseWriter) {
 }
 
 // post serves an endpoint of clients, which pages of other origins may use: it knows no cookies.
-func (b *Broker) post(w http.ResponseWriter, r *http.Request, serve func(http.ResponseWriter, *http.Request)) {
+func (b *Broker) post(
+	w http.ResponseWriter,
+	r *http.Request,
+	serve func(http.ResponseWriter, *http.Request),
+) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	switch r.Method {
@@ -306,7 +316,12 @@ func (b *Broker) record(r *http.Request, e *Event) {
 
 // note records an event that is complete.
 func (b *Broker) note(e *Event) {
-	b.log.Info("sign-in", "what", e.What, "principal", e.Principal, "client", e.Client, "reason", e.Reason)
+	b.log.Info("sign-in",
+		"what", e.What,
+		"principal", e.Principal,
+		"client", e.Client,
+		"reason", e.Reason,
+	)
 	if b.opts.Record != nil {
 		b.opts.Record(e)
 	}
@@ -321,6 +336,8 @@ type oauthError struct {
 
 func (e *oauthError) Error() string { return e.Code + ": " + e.Text }
 
+// badRequest returns an error with status 400. code is an error code of OAuth. Clients receive the
+// text as error_description, so it must not contain secrets.
 func badRequest(code, format string, args ...any) *oauthError {
 	return &oauthError{
 		Status: http.StatusBadRequest,

@@ -53,6 +53,8 @@ func (c *client) shortID() string {
 	return clientPrefix + c.digest()[:24]
 }
 
+// digest returns the SHA-256 of text in hexadecimal: a key of a fixed length, and a way to compare
+// a secret that must not be stored.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -258,8 +260,12 @@ const (
 	documentWaitForTurn = 5 * time.Second
 )
 
+// errBusy reports that maxFetching client documents are being fetched. The limit keeps callers
+// without a login from using the broker to send many requests.
 var errBusy = errors.New("too many documents are being fetched: try again later")
 
+// newDocuments returns an empty cache of client documents. allow lists the private networks from
+// which documents may be fetched.
 func newDocuments(allow []netip.Prefix) *documents {
 	return &documents{
 		fetch: func(ctx context.Context, id string) (*identity.ClientDocument, error) {
@@ -271,7 +277,11 @@ func newDocuments(allow []netip.Prefix) *documents {
 }
 
 // get returns the document with an ID.
-func (d *documents) get(ctx context.Context, id string, now time.Time) (*identity.ClientDocument, error) {
+func (d *documents) get(
+	ctx context.Context,
+	id string,
+	now time.Time,
+) (*identity.ClientDocument, error) {
 	if k := d.find(id, now); k != nil {
 		return k.doc, k.err
 	}
@@ -305,6 +315,8 @@ func (d *documents) get(ctx context.Context, id string, now time.Time) (*identit
 	return doc, err
 }
 
+// find returns the cached outcome for a client ID, or nil if there is none or if it has expired.
+// The outcome may be an error.
 func (d *documents) find(id string, now time.Time) *knownDocument {
 	d.mu.Lock()
 	defer d.mu.Unlock()

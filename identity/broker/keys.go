@@ -49,6 +49,7 @@ const (
 // apart.
 func (b *Broker) kind(of string) string { return "broker " + of + " " + b.opts.Issuer }
 
+// keyringKey is the name of the only keyring among the records of its kind in the store.
 const keyringKey = "1"
 
 // keys returns the secrets, which are created if there are none, and rotated if it is time.
@@ -79,6 +80,8 @@ func (b *Broker) keys(ctx context.Context) (*keyring, error) {
 	return k, err
 }
 
+// newKeyring returns two random keys. Tokens and pages that were sealed with other keys are invalid
+// from then on.
 func newKeyring() *keyring {
 	return &keyring{
 		Seal:    newSecret(),
@@ -92,9 +95,14 @@ func newSecret() []byte {
 	return secret
 }
 
+// parseKeys reads a stored keyring, and reports whether it is complete. Damaged keys count as
+// missing, so the caller replaces them.
 func parseKeys(raw json.RawMessage) (*keyring, bool) {
 	k := &keyring{}
-	if raw == nil || json.Unmarshal(raw, k) != nil || len(k.Seal) != secretBytes || len(k.Refresh) != secretBytes {
+	if raw == nil ||
+		json.Unmarshal(raw, k) != nil ||
+		len(k.Seal) != secretBytes ||
+		len(k.Refresh) != secretBytes {
 		return nil, false
 	}
 	return k, true
@@ -178,6 +186,8 @@ func (b *Broker) Keys(ctx context.Context) ([]byte, error) {
 	return json.Marshal(set)
 }
 
+// sealer returns AES-256-GCM with the key for sealing. Each message gets a random nonce, which is
+// stored in front of the text.
 func (k *keyring) sealer() cipher.AEAD {
 	block, err := aes.NewCipher(k.Seal)
 	if err != nil {

@@ -20,7 +20,8 @@ func parseRedirect(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("a redirect has 1 to %d bytes", maxRedirect)
 	}
 	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte("\\\"<>^`{|}", c) >= 0 {
+		c := text[i]
+		if c <= ' ' || c > '~' || strings.IndexByte("\\\"<>^`{|}", c) >= 0 {
 			return nil, fmt.Errorf("a redirect consists of the characters of RFC 3986")
 		}
 	}

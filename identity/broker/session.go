@@ -55,6 +55,7 @@ const (
 	grace = 30 * time.Second
 )
 
+// principalName returns the name of the user, as in [mcp.Principal].
 func (s *session) principalName() string { return s.Issuer + "#" + s.Subject }
 
 // describe replaces what is known about the caller.
@@ -67,6 +68,7 @@ func (s *session) describe(p *mcp.Principal) {
 	s.Claims = p.Claims
 }
 
+// parseSession reads a stored session. A missing one is nil without an error.
 func parseSession(raw json.RawMessage) (*session, error) {
 	if raw == nil {
 		return nil, nil
@@ -168,7 +170,11 @@ func (s *session) trimTokens() {
 
 // changeSession changes a stored session. change returns an error to leave it as it is. ok is
 // false if it has ended.
-func (b *Broker) changeSession(ctx context.Context, id string, change func(*session) error) (ok bool, err error) {
+func (b *Broker) changeSession(
+	ctx context.Context,
+	id string,
+	change func(*session) error,
+) (ok bool, err error) {
 	err = b.updateSessions(ctx, id, func(all map[string]json.RawMessage) error {
 		s, err := parseSession(all[id])
 		if err != nil || s == nil {
@@ -194,7 +200,8 @@ func (b *Broker) endSession(ctx context.Context, r *http.Request, id string) err
 		delete(all, id)
 		return nil
 	})
-	if s, damaged := parseSession(ended); err == nil && damaged == nil && s != nil {
+	s, damaged := parseSession(ended)
+	if err == nil && damaged == nil && s != nil {
 		b.revokeAtProvider(r.RemoteAddr, s)
 	}
 	return err

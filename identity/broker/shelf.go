@@ -16,12 +16,15 @@ type shelf[V any] struct {
 	items map[string]*shelved[V]
 }
 
+// shelved is an item of a shelf, with the owner whose limit it counts against.
 type shelved[V any] struct {
 	value V
 	owner string
 	added time.Time
 }
 
+// newShelf returns an empty shelf. Items expire after life. The shelf has at most most items, and
+// at most mostOfAnOwner of the same owner.
 func newShelf[V any](now func() time.Time, life time.Duration, most, mostOfAnOwner int) *shelf[V] {
 	return &shelf[V]{
 		now:           now,
@@ -39,6 +42,9 @@ func (s *shelf[V]) put(key, owner string, value V) {
 	s.putLocked(key, owner, value)
 }
 
+// putLocked adds an item and drops expired ones. At a limit it drops the oldest item, preferably of
+// the same owner, so that one owner cannot displace the items of others. It visits all items, whose
+// number is limited.
 func (s *shelf[V]) putLocked(key, owner string, value V) {
 	now := s.now()
 	own := 0
@@ -75,6 +81,8 @@ func (s *shelf[V]) get(key string) (value V, ok bool) {
 	return s.getLocked(key)
 }
 
+// getLocked returns the item of a key, if it exists and has not expired. It does not remove the
+// item.
 func (s *shelf[V]) getLocked(key string) (value V, ok bool) {
 	item := s.items[key]
 	if item == nil || s.now().Sub(item.added) > s.life {

@@ -45,7 +45,9 @@ func clientForm(w http.ResponseWriter, r *http.Request) (url.Values, *oauthError
 	if r.URL.RawQuery != "" {
 		return nil, badRequest(invalidRequest, "send the parameters in the body: addresses are logged")
 	}
-	if form.Has("client_secret") || form.Has("client_assertion") || r.Header.Get("Authorization") != "" {
+	if form.Has("client_secret") ||
+		form.Has("client_assertion") ||
+		r.Header.Get("Authorization") != "" {
 		return nil, &oauthError{
 			Status: http.StatusUnauthorized,
 			Code:   invalidClient,
@@ -113,7 +115,12 @@ func errGrant() error {
 
 // exchange answers a code with the first tokens of a session. A code is used up by its first use,
 // whether that succeeds or not; a second use ends the session.
-func (b *Broker) exchange(ctx context.Context, r *http.Request, c *client, form url.Values) (*tokenAnswer, error) {
+func (b *Broker) exchange(
+	ctx context.Context,
+	r *http.Request,
+	c *client,
+	form url.Values,
+) (*tokenAnswer, error) {
 	code := digest(form.Get("code"))
 	granted, ok := b.codes.take(code)
 	if !ok {
@@ -133,7 +140,8 @@ func (b *Broker) exchange(ctx context.Context, r *http.Request, c *client, form 
 		!verifies(t.Challenge, form.Get("code_verifier")) {
 		return nil, errGrant()
 	}
-	if asked := form.Get("resource"); asked != "" && strings.TrimSuffix(asked, "/") != t.Resource {
+	asked := form.Get("resource")
+	if asked != "" && strings.TrimSuffix(asked, "/") != t.Resource {
 		return nil, badRequest(invalidTarget, "the code is for another resource")
 	}
 	id := rand.Text()
@@ -167,7 +175,12 @@ func verifies(challenge, verifier string) bool {
 }
 
 // issue returns tokens of a session. scopes, if not nil, are fewer than those of the session.
-func (b *Broker) issue(ctx context.Context, id string, s *session, scopes []string) (*tokenAnswer, error) {
+func (b *Broker) issue(
+	ctx context.Context,
+	id string,
+	s *session,
+	scopes []string,
+) (*tokenAnswer, error) {
 	k, err := b.keys(ctx)
 	if err != nil {
 		return nil, err
@@ -223,7 +236,12 @@ func (b *Broker) issue(ctx context.Context, id string, s *session, scopes []stri
 // refresh answers a refresh token with the next tokens of its session, after the provider has
 // confirmed the user. A token that was used before ends the session, except for the last one
 // within the time of grace: its successor is returned again.
-func (b *Broker) refresh(ctx context.Context, r *http.Request, c *client, form url.Values) (*tokenAnswer, error) {
+func (b *Broker) refresh(
+	ctx context.Context,
+	r *http.Request,
+	c *client,
+	form url.Values,
+) (*tokenAnswer, error) {
 	k, err := b.keys(ctx)
 	if err != nil {
 		return nil, err
@@ -244,7 +262,8 @@ func (b *Broker) refresh(ctx context.Context, r *http.Request, c *client, form u
 	if s == nil || s.Client != c.digest() || generation > s.Generation {
 		return nil, errGrant()
 	}
-	if asked := form.Get("resource"); asked != "" && strings.TrimSuffix(asked, "/") != s.Resource {
+	asked := form.Get("resource")
+	if asked != "" && strings.TrimSuffix(asked, "/") != s.Resource {
 		return nil, badRequest(invalidTarget, "the refresh token is for another resource")
 	}
 	scopes, failed := narrowed(s.Scopes, form.Get("scope"))
