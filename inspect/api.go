@@ -66,6 +66,8 @@ func (in *Inspector) routes() *http.ServeMux {
 	return mux
 }
 
+// writeFailure answers with a failure as JSON. Its status is that of the failure, or 500 if it has
+// none.
 func writeFailure(w http.ResponseWriter, f *Failure) {
 	status := f.http
 	if status == 0 {
@@ -78,6 +80,7 @@ func writeFailure(w http.ResponseWriter, f *Failure) {
 	writeJSON(w, status, body)
 }
 
+// writeJSON answers with a value as JSON. Answers contain traffic, so browsers must not store them.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -109,6 +112,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
+// readBody reads the body of a request. A body of more than limit bytes is refused with status 413.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError

@@ -70,6 +70,8 @@ type violation struct {
 	apps.Violation
 }
 
+// newAppHost returns the host of MCP Apps. It has the script that checks accessibility, and
+// publishes requests that were blocked.
 func (in *Inspector) newAppHost() *apps.Host {
 	return apps.NewHost(&apps.HostOptions{
 		Axe: axe.Script(),

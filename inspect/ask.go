@@ -32,6 +32,7 @@ type question struct {
 	answer chan questionAnswer // capacity 1
 }
 
+// questionAnswer is the outcome of a question to the user of the page.
 type questionAnswer struct {
 	// result is what the user has entered, or err why there is none.
 	result json.RawMessage
@@ -60,6 +61,7 @@ func (l *askList) list() []*question {
 	return list
 }
 
+// add gives a question its number and lists it as open.
 func (l *askList) add(q *question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,6 +79,7 @@ func (l *askList) take(id int) *question {
 	return q
 }
 
+// get returns an open question, or nil if it does not exist or was answered.
 func (l *askList) get(id int) *question {
 	l.mu.Lock()
 	defer l.mu.Unlock()

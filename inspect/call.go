@@ -58,6 +58,7 @@ const maxCalls = 10_000
 
 func newCallList() *callList { return &callList{calls: make(map[int]*call)} }
 
+// add gives a call its number, and forgets the call that is maxCalls older unless it is running.
 func (l *callList) add(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,11 +66,14 @@ func (l *callList) add(c *call) {
 	c.ID = l.next
 	c.mu = &l.mu
 	l.calls[c.ID] = c
-	if old := l.calls[c.ID-maxCalls]; old != nil && old.State != stateRunning {
+	old := l.calls[c.ID-maxCalls]
+	if old != nil && old.State != stateRunning {
 		delete(l.calls, old.ID)
 	}
 }
 
+// get returns a call, or nil if it does not exist or is forgotten. Its fields change while it runs:
+// readers use copy.
 func (l *callList) get(id int) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,14 +123,17 @@ func (l *callList) notifying(n *client.Notify) int {
 	return 0
 }
 
+// stateRunning is the state of a call without an outcome.
 const stateRunning = "running"
 
+// setRequest sets the frame that carried the request.
 func (c *call) setRequest(seq uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Request = seq
 }
 
+// setAnswer sets the frame with the result, and what the page shows of it.
 func (c *call) setAnswer(f *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,6 +143,7 @@ func (c *call) setAnswer(f *Frame) {
 	c.IsError = f.IsError
 }
 
+// notified counts a log line, or keeps the latest progress, of a running call.
 func (c *call) notified(kind string, params json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +184,9 @@ func (in *Inspector) serveCall(w http.ResponseWriter, r *http.Request) error {
 	if body.Method == "" {
 		return badRequest("a call has a method")
 	}
-	if body.Params != nil && string(body.Params) != "null" && !jsonscan.IsObject(body.Params) {
+	if body.Params != nil &&
+		string(body.Params) != "null" &&
+		!jsonscan.IsObject(body.Params) {
 		return badRequest("params is a JSON object")
 	}
 	if body.Method == "tools/call" && !body.SendAnyway {
@@ -253,6 +263,8 @@ func (in *Inspector) serveOutcome(w http.ResponseWriter, r *http.Request) error 
 	return answer(w, c.copy())
 }
 
+// errStopped and errTime are the causes with which a call is cancelled: by the user, and by its
+// limit.
 var (
 	errStopped = errors.New("cancelled")
 	errTime    = errors.New("timeout")
@@ -281,6 +293,7 @@ func (in *Inspector) finish(c *call, took time.Duration, err, cause error) {
 	in.publish("call", c.copy())
 }
 
+// copy returns a snapshot to encode without the lock.
 func (c *call) copy() *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -296,6 +309,7 @@ type limit struct {
 	after time.Duration
 }
 
+// newLimit returns a limit that cancels a call with errTime. A negative after means no limit.
 func newLimit(after time.Duration, cancel context.CancelCauseFunc) *limit {
 	l := &limit{after: after}
 	if after > 0 {
@@ -304,6 +318,7 @@ func newLimit(after time.Duration, cancel context.CancelCauseFunc) *limit {
 	return l
 }
 
+// extend restarts the time after progress. It has no effect once the time is over.
 func (l *limit) extend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -312,6 +327,7 @@ func (l *limit) extend() {
 	}
 }
 
+// stop ends the limit after the outcome of the call.
 func (l *limit) stop() {
 	if l.timer != nil {
 		l.timer.Stop()
@@ -383,7 +399,8 @@ func (in *Inspector) serveReconnect(w http.ResponseWriter, r *http.Request) erro
 	if string(body.Capabilities) == "null" {
 		body.Capabilities = nil
 	}
-	if _, ok := mcp.ParseVersion(body.Version); !ok && body.Version != "" {
+	_, ok := mcp.ParseVersion(body.Version)
+	if !ok && body.Version != "" {
 		return badRequest("%q is not a version of the protocol", body.Version)
 	}
 	if body.Capabilities != nil && !jsonscan.IsObject(body.Capabilities) {

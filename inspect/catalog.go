@@ -76,7 +76,8 @@ func factsOf(cat *mcp.Catalog) *CatalogFacts {
 	}
 	for i := range cat.Tools {
 		f.Bytes += len(mustJSON(cat.Tools[i]))
-		if ui, err := apps.ToolUIOf(&cat.Tools[i]); err == nil && ui != nil && ui.ResourceURI != "" {
+		ui, err := apps.ToolUIOf(&cat.Tools[i])
+		if err == nil && ui != nil && ui.ResourceURI != "" {
 			f.Counts.Apps++
 		}
 	}
@@ -190,6 +191,8 @@ func (before definitions) difference(after definitions) listDifference {
 	return d
 }
 
+// differenceOf describes a changed catalog for the page: for each kind of definition, what was
+// added, removed and changed.
 func differenceOf(source int, before, after *mcp.Catalog) map[string]any {
 	old := definitionsOf(before)
 	now := definitionsOf(after)
@@ -387,6 +390,8 @@ func inputOf(t *mcp.Tool) []byte {
 	return t.InputSchema
 }
 
+// schemaFailure describes an invalid schema. below is its place in the definition, which precedes
+// the pointer of the error.
 func schemaFailure(err error, below string) *Failure {
 	f := &Failure{Text: err.Error()}
 	var bad *schema.CompileError

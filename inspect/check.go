@@ -55,6 +55,8 @@ func validate(raw, text []byte) (*validation, error) {
 	return v, nil
 }
 
+// add adds a problem with the bytes from start to end of text. The page counts in UTF-16 code
+// units, as editors do.
 func (v *validation) add(text []byte, start, end int, pointer, message string) {
 	v.Problems = append(v.Problems, Problem{
 		Pointer: pointer,
@@ -178,6 +180,7 @@ func (t *target) checkArguments(_ context.Context, params json.RawMessage) error
 	return f
 }
 
+// problemText summarizes a validation in one line.
 func problemText(v *validation) string {
 	if len(v.Problems) == 1 {
 		return "the arguments are invalid: " + v.Problems[0].Text

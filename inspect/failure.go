@@ -51,6 +51,8 @@ type Login struct {
 // Error implements the error interface.
 func (f *Failure) Error() string { return f.Text }
 
+// failure returns an error of the API: status is that of the response, and code the word by which
+// the page tells failures apart.
 func failure(status int, code, format string, args ...any) *Failure {
 	return &Failure{
 		Text: fmt.Sprintf(format, args...),

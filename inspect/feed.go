@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
+// stepKind is the kind of frames about a step of an HTTP exchange, such as a connection.
 const stepKind = string(tap.Step)
 
 // maxQueued is how many bytes of messages wait to be redacted before a connection waits.
@@ -53,6 +54,7 @@ type job struct {
 	do     func()
 }
 
+// requestKey identifies an open request of a connection.
 type requestKey struct {
 	source int
 	// sent distinguishes the requests of both directions, which may have the same id.
@@ -60,18 +62,21 @@ type requestKey struct {
 	id   string
 }
 
+// streamKey identifies an HTTP exchange.
 type streamKey struct {
 	source int
 	// stream numbers the HTTP exchanges of a source.
 	stream uint64
 }
 
+// sentKey identifies a request of a call, before its frame exists.
 type sentKey struct {
 	source int
 	// id is that of a request that this program has sent.
 	id uint64
 }
 
+// newFeed starts the goroutine of a feed. close stops it.
 func newFeed(in *Inspector, r *mcplog.Redactor) *feed {
 	f := &feed{
 		in:       in,
@@ -118,6 +123,7 @@ func (f *feed) put(j job) {
 // after runs do when everything that has been tapped so far is in the store.
 func (f *feed) after(do func()) { f.put(job{do: do}) }
 
+// close stops run and waits for it. Jobs that are still queued are dropped.
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
@@ -150,6 +156,8 @@ func (f *feed) run() {
 	}
 }
 
+// perform runs one job. The bytes of its message are released afterwards: until then they count
+// against maxQueued.
 func (f *feed) perform(j job) {
 	if j.do != nil {
 		j.do()
@@ -275,7 +283,9 @@ func (f *feed) refused(frame *Frame, stream streamKey) *Frame {
 		return nil
 	}
 	head := f.in.store.get(request.Pair)
-	if len(frame.ID) == 0 || string(frame.ID) == "null" || head != nil && head.Kind == string(tap.Head) {
+	if len(frame.ID) == 0 ||
+		string(frame.ID) == "null" ||
+		head != nil && head.Kind == string(tap.Head) {
 		return request
 	}
 	return nil

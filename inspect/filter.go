@@ -18,6 +18,7 @@ import (
 // with its request or response.
 type filter struct{ terms []term }
 
+// term is one condition of a filter.
 type term struct {
 	// negative inverts the term.
 	negative bool
@@ -60,6 +61,7 @@ func parseFilter(text string) (*filter, *filterError) {
 	return f, nil
 }
 
+// word is a part of a filter as typed, with its place for error messages.
 type word struct {
 	text string
 	// start and end are the bytes of the word in the filter.
@@ -139,7 +141,8 @@ func containsFold(text, part []byte) bool {
 	upper := bytes.ToUpper(part[:1])[0]
 	for len(text) >= len(part) {
 		i := bytes.IndexByte(text, first)
-		if j := bytes.IndexByte(text, upper); upper != first && j >= 0 && (i < 0 || j < i) {
+		j := bytes.IndexByte(text, upper)
+		if upper != first && j >= 0 && (i < 0 || j < i) {
 			i = j
 		}
 		if i < 0 || i+len(part) > len(text) {
@@ -197,12 +200,14 @@ func glob(pattern, text string) bool {
 	return ok && err == nil
 }
 
+// byStatus selects HTTP responses. "xx" means any digits, as in 4xx.
 func byStatus(v string) (func(*exchange) bool, error) {
 	return func(x *exchange) bool {
 		return x.Status != 0 && glob(strings.ReplaceAll(v, "xx", "*"), strconv.Itoa(x.Status))
 	}, nil
 }
 
+// byCall selects the frames of one call of the page.
 func byCall(v string) (func(*exchange) bool, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil {
@@ -214,6 +219,7 @@ func byCall(v string) (func(*exchange) bool, error) {
 // slow is the duration from which an exchange is slow.
 const slow = time.Second
 
+// byProperty selects exchanges by state: failed, unanswered, slow, or a notification.
 func byProperty(v string) (func(*exchange) bool, error) {
 	switch v {
 	case "error":
@@ -231,7 +237,8 @@ func byProperty(v string) (func(*exchange) bool, error) {
 // failed reports whether an exchange has ended with an error, or is one.
 func (x *exchange) failed() bool {
 	for _, f := range []*Frame{x.Frame, x.other} {
-		if f != nil && (f.Failure != nil || f.IsError || f.Error != "" || f.Status >= 400 || f.Kind == string(tap.Junk)) {
+		if f != nil &&
+			(f.Failure != nil || f.IsError || f.Error != "" || f.Status >= 400 || f.Kind == string(tap.Junk)) {
 			return true
 		}
 	}
@@ -302,6 +309,7 @@ func bounds(v string) (from, to string) {
 	return from, to
 }
 
+// byNumber selects frames by their numbers. Either end of a range may be missing.
 func byNumber(v string) (func(*exchange) bool, error) {
 	lower, upper := bounds(v)
 	from, err := strconv.ParseUint("0"+lower, 10, 64)
@@ -315,6 +323,7 @@ func byNumber(v string) (func(*exchange) bool, error) {
 	return func(x *exchange) bool { return from <= x.Seq && x.Seq <= to }, nil
 }
 
+// byTime selects frames by the local time of day. An end such as 12:41 includes that whole minute.
 func byTime(v string) (func(*exchange) bool, error) {
 	from, to := bounds(v)
 	if !isClock(from) || !isClock(to) {
@@ -322,7 +331,8 @@ func byTime(v string) (func(*exchange) bool, error) {
 	}
 	return func(x *exchange) bool {
 		clock := x.Time().Format("15:04:05.000")
-		return clock >= from && (to == "" || clock <= to || strings.HasPrefix(clock, to))
+		return clock >= from &&
+			(to == "" || clock <= to || strings.HasPrefix(clock, to))
 	}, nil
 }
 
@@ -388,7 +398,8 @@ func (in *Inspector) answersOf(list []Frame) []Frame {
 	}
 	answers := []Frame{}
 	for i := range list {
-		if f := &list[i]; f.Kind == mcplog.Request && f.Pair != 0 && !listed[f.Pair] {
+		f := &list[i]
+		if f.Kind == mcplog.Request && f.Pair != 0 && !listed[f.Pair] {
 			if a := in.store.get(f.Pair); a != nil {
 				answers = append(answers, *a)
 			}

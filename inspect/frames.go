@@ -169,6 +169,7 @@ func (t *target) openRecording(attempt int) {
 	}
 }
 
+// opposite returns the direction of the answer to a message.
 func opposite(d mcplog.Direction) mcplog.Direction {
 	if d == mcplog.In {
 		return mcplog.Out
@@ -225,6 +226,7 @@ func (in *Inspector) urlOf(f *Frame) string {
 	return ""
 }
 
+// headersOf returns the header of the HTTP exchange that carried a frame, or nil.
 func (in *Inspector) headersOf(f *Frame) http.Header {
 	if head := in.headOf(f); head != nil {
 		return head.Header
@@ -236,7 +238,10 @@ func (in *Inspector) headersOf(f *Frame) http.Header {
 func (in *Inspector) headOf(f *Frame) *Frame {
 	for seq := f.Seq; seq > 0 && seq+20 > f.Seq; seq-- {
 		h := in.store.get(seq)
-		if h != nil && h.Source == f.Source && h.Stream == f.Stream && h.URL != "" {
+		if h != nil &&
+			h.Source == f.Source &&
+			h.Stream == f.Stream &&
+			h.URL != "" {
 			return h
 		}
 	}
@@ -254,6 +259,7 @@ type copied struct {
 	headers  http.Header
 }
 
+// as renders a call in one of the forms in which the page copies it.
 func (c *copied) as(form string) (string, error) {
 	switch form {
 	case "curl":
@@ -384,7 +390,8 @@ func openArgument(argument string) string {
 func goName(name string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(name, func(r rune) bool {
-		return r > 127 || !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+		return r > 127 ||
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
 	}) {
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}

@@ -45,6 +45,8 @@ const (
 	closeTime = time.Minute
 )
 
+// newGuard returns the guard of a page. With a token, the page has only local names unless the
+// options list others: a DNS name that resolves to this machine must not reach it.
 func newGuard(opts *Options) *guard {
 	g := &guard{
 		token: sha256.Sum256([]byte(opts.Token)),
@@ -65,9 +67,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"require-trusted-types-for 'script'; trusted-types 'none'; " +
 	"frame-src http://*.localhost%[1]s http://localhost%[1]s http://127.0.0.1%[1]s"
 
+// setHeaders sets the header fields that restrict the page. The policy names the port, because
+// frames of MCP Apps come from other names at the same port.
 func (g *guard) setHeaders(h http.Header, host string) {
 	port := ""
-	if _, number, err := net.SplitHostPort(host); err == nil && isNumber(number) {
+	_, number, err := net.SplitHostPort(host)
+	if err == nil && isNumber(number) {
 		port = ":" + number
 	}
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, port))
@@ -105,6 +110,8 @@ func (g *guard) check(r *http.Request) *Failure {
 	return g.checkToken(r.Header.Get("Authorization"))
 }
 
+// knowsHost reports whether the field Host is one of the allowed names, which prevents DNS
+// rebinding.
 func (g *guard) knowsHost(host string) bool {
 	return g.hosts == nil || slices.Contains(g.hosts, hostOf(host))
 }

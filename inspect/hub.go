@@ -77,6 +77,7 @@ func (h *hub) wakeAll() {
 	}
 }
 
+// signal wakes the goroutine of a page. It never blocks: one pending signal covers all news.
 func (p *page) signal() {
 	select {
 	case p.wake <- struct{}{}:
@@ -93,6 +94,7 @@ func (h *hub) open() *page {
 	return p
 }
 
+// leave removes a page whose stream has ended.
 func (h *hub) leave(p *page) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +120,8 @@ const heartbeat = 15 * time.Second
 func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 	_, last := in.store.bounds()
 	next := last + 1
-	if after := r.URL.Query().Get("after"); after != "" && after != "-1" {
+	after := r.URL.Query().Get("after")
+	if after != "" && after != "-1" {
 		n, err := strconv.ParseUint(after, 10, 64)
 		if err != nil {
 			return badRequest("after is not a number")
@@ -253,16 +256,19 @@ type frameLine struct {
 	Frame *Frame `json:"frame"`
 }
 
+// line writes one line of the stream: an object with the kind and the value.
 func (s *streamWriter) line(kind string, value any) {
 	s.write(append(namedJSON(kind, value), '\n'))
 }
 
+// write writes text unless an earlier write failed. The first error stays in err.
 func (s *streamWriter) write(text []byte) {
 	if s.err == nil {
 		_, s.err = s.w.Write(text)
 	}
 }
 
+// flush sends what was written through both buffers, that of the writer and that of the server.
 func (s *streamWriter) flush() {
 	if s.err == nil {
 		s.err = s.w.Flush()

@@ -136,6 +136,8 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.mux.ServeHTTP(w, r)
 }
 
+// addSource lists a source and starts to connect it. Its label and argument are redacted first,
+// since they may be URLs with secrets.
 func (in *Inspector) addSource(src *Source) *target {
 	in.mu.Lock()
 	shown := *src

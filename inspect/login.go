@@ -14,7 +14,9 @@ import (
 // 401, and adds it to the failure. Each request is a step of the attempt.
 func (t *target) findLogin(ctx context.Context, attempt int, refusal error) {
 	var status *client.StatusError
-	if t.src.URL == "" || !errors.As(refusal, &status) || status.Status != http.StatusUnauthorized {
+	if t.src.URL == "" ||
+		!errors.As(refusal, &status) ||
+		status.Status != http.StatusUnauthorized {
 		return
 	}
 	steps := tap.New(t.in.feed.tap(t.id))

@@ -45,7 +45,9 @@ func (in *Inspector) Address(ln net.Listener) string {
 // address. Programs that do not use Main do not contain the page.
 func Main[S mcp.Source](src S, err error) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-	if err != nil || len(os.Args) < 2 || !slices.Contains([]string{"-inspect", "--inspect"}, os.Args[1]) {
+	if err != nil ||
+		len(os.Args) < 2 ||
+		!slices.Contains([]string{"-inspect", "--inspect"}, os.Args[1]) {
 		if len(os.Args) == 2 && slices.Contains([]string{"-h", "-help", "--help"}, os.Args[1]) {
 			fmt.Printf("%s -inspect serves a page on this machine that shows this server. Otherwise:\n\n", name)
 		}

@@ -23,6 +23,7 @@ type pageFiles struct {
 	index string
 }
 
+// pageFile is an embedded file of the page.
 type pageFile struct {
 	// kind is the Content-Type, and plain the file uncompressed.
 	kind   string
@@ -62,6 +63,7 @@ func newPageFiles() *pageFiles {
 	return p
 }
 
+// unpack returns the text of an embedded file, which is compressed with gzip.
 func unpack(packed []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -105,6 +107,7 @@ type bootData struct {
 	Sources []bootSource `json:"sources"`
 }
 
+// bootSource is a source in the data that the page starts with.
 type bootSource struct {
 	// ID is the number of the source in all other requests.
 	ID    int    `json:"id"`
@@ -112,6 +115,8 @@ type bootSource struct {
 	Label string `json:"label"`
 }
 
+// serveIndex serves the page. Its boot data is inside, so the page shows the sources without
+// another request.
 func (p *pageFiles) serveIndex(w http.ResponseWriter, boot *bootData) {
 	text := strings.ReplaceAll(p.index, "__BASE__", html.EscapeString(boot.Base))
 	text = strings.Replace(text, "__BOOT__", html.EscapeString(string(mustJSON(boot))), 1)

@@ -98,7 +98,12 @@ func (c *Connect) Options(base *client.Options) *client.Options {
 }
 
 // serveInMemory serves a source over a connection in memory, and connects to it.
-func serveInMemory(ctx context.Context, name string, src mcp.Source, how *Connect) (*memorySource, error) {
+func serveInMemory(
+	ctx context.Context,
+	name string,
+	src mcp.Source,
+	how *Connect,
+) (*memorySource, error) {
 	serving, stop := context.WithCancel(context.Background())
 	clients := &server.Clients{Single: true}
 	engine := server.New(src, &server.Options{Clients: clients})
@@ -162,6 +167,7 @@ func newPipeHalf() *pipeHalf {
 	}
 }
 
+// newPipe returns the two ends of a connection in memory. Each direction has its own queue.
 func newPipe() (near, far *pipeEnd) {
 	a := newPipeHalf()
 	b := newPipeHalf()
@@ -189,6 +195,7 @@ func (p *pipeEnd) ReadMessage(ctx context.Context) ([]byte, error) {
 	}
 }
 
+// take returns the next message, or nil if none is queued.
 func (h *pipeHalf) take() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()

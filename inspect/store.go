@@ -111,6 +111,7 @@ func (s *store) spill(f *Frame) {
 	f.body = nil
 }
 
+// dropFirst drops the oldest frame and the file with its body, if any. The caller holds the lock.
 func (s *store) dropFirst() {
 	f := s.frames[0]
 	s.frames[0] = nil
@@ -152,6 +153,8 @@ func (s *store) get(seq uint64) *Frame {
 	return &copied
 }
 
+// at returns a frame by its number, or nil if it was dropped or does not exist yet. The caller
+// holds the lock.
 func (s *store) at(seq uint64) *Frame {
 	if seq < s.first || seq >= s.first+uint64(len(s.frames)) {
 		return nil

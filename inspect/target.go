@@ -87,6 +87,7 @@ type stepState struct {
 	Error  string `json:"error,omitempty"`
 }
 
+// newTarget returns a source that is not connected yet. id is its number on the page, from 1.
 func newTarget(in *Inspector, id int, src *Source) *target {
 	return &target{
 		in:    in,
@@ -199,8 +200,12 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 		}
 	}
 	if err != nil {
-		state := ctx.Err()                                      // ctx ends when this returns
-		t.in.feed.after(func() { t.fail(state, attempt, err) }) // the steps that failed come first
+		// The page shows the steps that failed before the failure. ctx ends when this returns, so its
+		// state is read now.
+		state := ctx.Err()
+		t.in.feed.after(func() {
+			t.fail(state, attempt, err)
+		})
 		t.findLogin(ctx, attempt, err)
 		return
 	}
@@ -289,6 +294,8 @@ func (t *target) giveUp() {
 	}
 }
 
+// close ends the connection for good. An attempt that is in progress is cancelled, and its outcome
+// ignored.
 func (t *target) close() {
 	t.mu.Lock()
 	t.stop()
@@ -461,7 +468,11 @@ func waitsFor(steps []stepState) string {
 }
 
 // answerQuestion answers a question of a server.
-func (t *target) answerQuestion(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (t *target) answerQuestion(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (json.RawMessage, error) {
 	if method == "roots/list" {
 		t.mu.Lock()
 		defer t.mu.Unlock()
