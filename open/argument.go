@@ -18,6 +18,7 @@ import (
 // Argument is an argument of [Open]. Its methods inspect it without opening it.
 type Argument string
 
+// commandPrefix marks an argument that is a command to start.
 const commandPrefix = "exec:"
 
 // Command encodes a command and its arguments as an [Argument]: exec: and a JSON array.

@@ -136,7 +136,10 @@ func (s *buildingSite) build(ctx context.Context, found *sitebuild.Site) {
 		s.failure = err
 		return
 	}
-	b.log.Info("site built", "source", b.arg, "duration", time.Since(s.state.began).Round(time.Millisecond))
+	b.log.Info("site built",
+		"source", b.arg,
+		"duration", time.Since(s.state.began).Round(time.Millisecond),
+	)
 	s.finish(ctx, site)
 }
 
@@ -329,7 +332,8 @@ func (s *buildState) get() progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.last
-	if passed := time.Since(s.stageBegan).Seconds(); passed > 0 && p.Stage != "" {
+	passed := time.Since(s.stageBegan).Seconds()
+	if passed > 0 && p.Stage != "" {
 		p.perSecond = float64(p.Done) / passed
 	}
 	return p

@@ -46,7 +46,12 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 // openOrList opens a bundle. With opts.ListOnly, it prefers to start the server with the
 // options at hand, as the manifest may be outdated. If required options are missing, it
 // uses the catalog in the manifest, and asks for the options only if there is none.
-func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Options) (mcp.Source, error) {
+func openOrList(
+	ctx context.Context,
+	arg string,
+	o *mcpb.OpenOptions,
+	opts *Options,
+) (mcp.Source, error) {
 	unasked := *o
 	if opts.ListOnly {
 		unasked.Ask = nil

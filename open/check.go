@@ -206,6 +206,7 @@ func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 	return checkCatalog(ctx, arg, src)
 }
 
+// closeSource closes a source that was only read, if it can be closed.
 func closeSource(src mcp.Source) {
 	if c, ok := src.(io.Closer); ok {
 		_ = c.Close() // nothing was written, so nothing can be lost

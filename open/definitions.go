@@ -45,6 +45,8 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 	return nil, e
 }
 
+// invalidDefinitions returns the first error of a report about a definitions file. Warnings alone
+// prevent nothing.
 func invalidDefinitions(arg string, report *check.Report) *Error {
 	for _, f := range report.Findings() {
 		if f.Severity == check.Error {

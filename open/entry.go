@@ -192,9 +192,11 @@ func (e *entries) path(ctx context.Context, path string, info fs.FileInfo) (*Add
 	return e.definitions(path)
 }
 
+// entryHint lists what can be added, for arguments that are none of it.
 const entryHint = "name a folder, a file, a package such as npm:NAME, a name in a registry, the URL of a server or a " +
 	"server.json, or a command after --"
 
+// officialHost is the host of the official registry, which definitions call "official".
 const officialHost = "registry.modelcontextprotocol.io"
 
 // entries creates one Addition.
@@ -224,7 +226,11 @@ func (e *entries) document(ctx context.Context, text []byte, from string) (*Addi
 }
 
 // entryOf creates a definition from a server.json; from is its URL, or empty.
-func (e *entries) entryOf(ctx context.Context, doc *registry.Document, from string) (*Addition, error) {
+func (e *entries) entryOf(
+	ctx context.Context,
+	doc *registry.Document,
+	from string,
+) (*Addition, error) {
 	o := e.opts.Document
 	if u, err := url.Parse(from); err == nil && u.Host != "" {
 		if o.Registry = u.Hostname(); o.Registry == officialHost {
@@ -246,7 +252,11 @@ func (e *entries) entryOf(ctx context.Context, doc *registry.Document, from stri
 }
 
 // bundleOf downloads the bundle that a document refers to.
-func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from string) (*Addition, error) {
+func (e *entries) bundleOf(
+	ctx context.Context,
+	entry *registry.Entry,
+	from string,
+) (*Addition, error) {
 	address := entry.Bundle.URL
 	if !isWeb(address) {
 		return nil, e.fail(&registry.UnfitError{Why: "its bundle is at no http or https URL"}, "")

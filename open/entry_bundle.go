@@ -16,7 +16,11 @@ import (
 // describe creates a definition that starts a bundle: file is its current path, path its
 // final one, source its URL or empty. The entry may already have been created from a
 // document.
-func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, source string) (*Addition, error) {
+func (e *entries) describe(
+	ctx context.Context,
+	a *Addition,
+	file, path, sum, source string,
+) (*Addition, error) {
 	info, err := mcpb.ReadInfo(ctx, file, nil)
 	if err == nil && info.Signature != nil {
 		err = info.Signature.Refusal()
@@ -120,6 +124,7 @@ func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 	return nil
 }
 
+// setEnv sets an environment variable of a server, and creates the map if needed.
 func setEnv(s *stax.Server, name, value string) {
 	if s.Env == nil {
 		s.Env = map[string]string{}

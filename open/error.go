@@ -113,6 +113,8 @@ func reasonOf(err error) string {
 const supported = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), " +
 	"input for sites, and MCP servers, at a URL or as a command after --"
 
+// unsupported returns the error for an input that exists but has no reader. what describes it, such
+// as "a file of this kind".
 func unsupported(arg, what string) *Error {
 	return &Error{
 		Arg:  arg,

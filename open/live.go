@@ -144,7 +144,12 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 }
 
 // openLive connects to a server.
-func openLive(ctx context.Context, arg string, transport client.Transport, o *LiveOptions) (mcp.Source, error) {
+func openLive(
+	ctx context.Context,
+	arg string,
+	transport client.Transport,
+	o *LiveOptions,
+) (mcp.Source, error) {
 	var options client.Options
 	if o.Source != nil {
 		options = *o.Source
@@ -243,6 +248,8 @@ func isStream(ctx context.Context, address string) bool {
 	return isEventStream(resp)
 }
 
+// isEventStream reports whether a response is a stream of server-sent events, which has no end to
+// wait for.
 func isEventStream(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }

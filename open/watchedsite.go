@@ -221,7 +221,11 @@ func (b *builder) watch(ctx context.Context, every time.Duration) {
 	poll := func(reason error) {
 		announced = nil
 		pause = every
-		b.log.Info("changes are not announced, polling", "source", b.arg, "interval", every, "reason", reason)
+		b.log.Info("changes are not announced, polling",
+			"source", b.arg,
+			"interval", every,
+			"reason", reason,
+		)
 	}
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		poll(err)
