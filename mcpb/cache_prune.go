@@ -146,7 +146,8 @@ func PruneCache(ctx context.Context, opts *PruneOptions) (*PruneReport, error) {
 	}
 	var failed []error
 	for _, b := range slices.Backward(list) {
-		if ctx.Err() != nil || !opts.All && (most < 0 || report.KeptBytes <= most) {
+		if ctx.Err() != nil ||
+			!opts.All && (most < 0 || report.KeptBytes <= most) {
 			break
 		}
 		removed, err := removeCached(b.Dir)

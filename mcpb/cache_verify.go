@@ -27,6 +27,8 @@ type layout struct {
 // bundle has none.
 const uvLock = "uv.lock"
 
+// newLayout returns the expected layout of an unpacked bundle. If uv starts the server and the
+// bundle has no uv.lock, the layout permits one.
 func newLayout(a *Archive, m *Manifest) *layout {
 	l := &layout{
 		archive: a,

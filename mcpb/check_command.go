@@ -102,5 +102,8 @@ func (c *checker) bundled(name string) bool {
 		name = name[:at]
 	}
 	info, missing := c.stat(path.Join("node_modules", name))
-	return fs.ValidPath(name) && !missing && info != nil && info.IsDir()
+	return fs.ValidPath(name) &&
+		!missing &&
+		info != nil &&
+		info.IsDir()
 }

@@ -58,6 +58,7 @@ func (c *checker) hintIfMissing(name string, err error) string {
 	return ""
 }
 
+// isRemote reports whether an icon or image is a URL, which the client would fetch.
 func isRemote(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
@@ -103,6 +104,7 @@ func (c *checker) checkIcons() {
 	}
 }
 
+// checkScreenshots checks that screenshots exist and are PNG files, of any size.
 func (c *checker) checkScreenshots() {
 	for i, src := range c.m.Screenshots {
 		_, _, _ = c.named(ruleScreenshot, "/screenshots/"+strconv.Itoa(i), src)
@@ -144,7 +146,10 @@ func (p picture) is(size string) bool {
 	width, height, _ := strings.Cut(size, "x")
 	w, err := strconv.ParseUint(width, 10, 32)
 	h, err2 := strconv.ParseUint(height, 10, 32)
-	return err == nil && err2 == nil && uint32(w) == p.width && uint32(h) == p.height
+	return err == nil &&
+		err2 == nil &&
+		uint32(w) == p.width &&
+		uint32(h) == p.height
 }
 
 var (

@@ -128,6 +128,8 @@ func (c *checker) checkPython(f *family) {
 		f.name, strings.Join(have, " and "), path.Base(f.tagged), allowed)
 }
 
+// pythonABI matches the name of an extension module for one minor version of Python, such as
+// _x.cpython-312-darwin.so. Modules for the stable ABI (abi3) fit several and do not match.
 var pythonABI = lazyregexp.New(`\.(?:cpython-|cp|pypy)(3)(\d{1,2})\b[^/]*\.(?:so|pyd)$`)
 
 // pythonTag returns the Python version that an extension module was built for, according

@@ -21,6 +21,8 @@ func (k *code) addStarted() {
 	}
 }
 
+// addPath adds a path that code names, relative to the bundle. Paths that leave the bundle are
+// ignored.
 func (k *code) addPath(name string) {
 	if clean, why := cleanPath(strings.TrimPrefix(name, "/")); why == "" {
 		k.add(clean)
@@ -128,6 +130,7 @@ func (k *code) isTool(command string) bool {
 	}, command)
 }
 
+// shellSeparator matches what separates the commands of a shell line.
 var shellSeparator = lazyregexp.New(`&&|\|\||[;|\n]`)
 
 // shellCommands returns the first word of each command in a shell command line.
@@ -237,7 +240,9 @@ func (k *code) addOnce(files map[string][]string, key string) {
 
 // sources are the JavaScript and TypeScript files outside packages, by the folders that
 // they are in at any depth, and by what their paths end with.
-type sources struct{ byFolder, bySuffix map[string][]string }
+type sources struct {
+	byFolder, bySuffix map[string][]string
+}
 
 // add indexes a file by its folders and by its suffixes: an import may be relative to any
 // folder on the path.
@@ -297,6 +302,8 @@ func (k *code) followMapping(name string, text []byte, i *jsImport, module strin
 		name, line, module)
 }
 
+// quotedTarget matches a quoted path or package name in the exports or imports of a package.json: a
+// value, never a key.
 var quotedTarget = lazyregexp.New(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
 
 // followTargets follows all targets of a mapping, because which one applies depends on

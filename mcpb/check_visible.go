@@ -62,6 +62,7 @@ func hidden(text string) []rune {
 	return visible.Find(rest.String())
 }
 
+// isJoiner reports whether r is ZERO WIDTH NON-JOINER or JOINER, which some scripts and emoji need.
 func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
 
 // joins reports whether a character belongs to a script in which joiners change the form

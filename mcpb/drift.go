@@ -43,6 +43,7 @@ func DriftStdout(line []byte, file string) check.Finding {
 		"the server writes text to stdout, where only messages belong: %.*q", shown, line)
 }
 
+// drift compares the manifest of a bundle with the catalog of its running server.
 type drift struct {
 	check.Reporter
 	m   *Manifest

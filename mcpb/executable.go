@@ -115,6 +115,7 @@ func readPE(n native, head []byte) (native, bool) {
 	return n, true
 }
 
+// orOther returns the name of a CPU, or words for one that the tables do not list.
 func orOther(cpu string) string {
 	if cpu == "" {
 		return "another CPU"

@@ -212,7 +212,9 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 // checkPlatform reports a platform that the bundle does not support.
 func (e *expansion) checkPlatform() {
 	k := e.m.Compatibility
-	if k == nil || len(k.Platforms) == 0 || slices.Contains(k.Platforms, e.opts.Platform) {
+	if k == nil ||
+		len(k.Platforms) == 0 ||
+		slices.Contains(k.Platforms, e.opts.Platform) {
 		return
 	}
 	rule := ruleHost
@@ -303,7 +305,9 @@ func (e *expansion) unset(key string) bool {
 }
 
 // expanded is a text, and its redacted form for display.
-type expanded struct{ text, shown string }
+type expanded struct {
+	text, shown string
+}
 
 // argument expands one argument. before is the preceding one.
 func (e *expansion) argument(pointer, arg, before string) []expanded {

@@ -95,6 +95,8 @@ func applyEdits(text []byte, edits []edit) (edited []byte, made []edit) {
 	return append(edited, text[done:]...), made
 }
 
+// fixer collects the repairs of a manifest as edits of its text, so that formatting and the order
+// of fields stay.
 type fixer struct {
 	*document
 	edits []edit
@@ -140,10 +142,12 @@ func (f *fixer) editAt(at, from, to int, with, pointer, about string) {
 	f.edits = append(f.edits, edit{from, to, with, Repair{line, column, pointer, about}})
 }
 
+// replace replaces the text of a value.
 func (f *fixer) replace(n *tree.Node, pointer, with, about string) {
 	f.edit(n.Start, n.End, with, pointer, about)
 }
 
+// rename replaces the key of a member.
 func (f *fixer) rename(m *tree.Member, pointer, to string) {
 	f.edit(m.KeyStart, m.KeyEnd, strconv.Quote(to), pointer,
 		fmt.Sprintf("renamed %q to %q", m.Key, to))
@@ -157,7 +161,8 @@ func (f *fixer) remove(m *tree.Member, pointer, about string) {
 	for from > 0 && strings.ContainsRune(" \t\r\n", rune(f.text[from-1])) {
 		from--
 	}
-	if next := jsonscan.Space(f.text, to); next < len(f.text) && f.text[next] == ',' {
+	next := jsonscan.Space(f.text, to)
+	if next < len(f.text) && f.text[next] == ',' {
 		to = next + 1
 	} else if from > 0 && f.text[from-1] == ',' {
 		from--
@@ -244,6 +249,7 @@ func foldField(s string) string {
 	}, s)
 }
 
+// value repairs the parts of an object or array, and a string that should have another type.
 func (f *fixer) value(n *tree.Node, s *valueSchema, pointer, version string) {
 	switch {
 	case s.any || s.scalar:
@@ -326,6 +332,7 @@ func authorObject(s string) string {
 	return object + " }"
 }
 
+// quote returns s as a JSON string.
 func quote(s string) string { return string(jsonscan.AppendQuote(nil, s)) }
 
 // looseSyntax matches strings, comments, and commas that are followed by a closing bracket

@@ -43,13 +43,16 @@ func formatOf(rule check.Rule, valid func(s string) bool, why string) format {
 	}
 }
 
+// isIconSize reports whether s is of the form WIDTHxHEIGHT, such as 128x128.
 func isIconSize(s string) bool {
 	width, height, _ := strings.Cut(s, "x")
 	return digits(width) && digits(height)
 }
 
+// isTheme accepts any name: the specification lists light and dark, but leaves others open.
 func isTheme(s string) bool { return s != "" }
 
+// hasLocale reports whether a path has the variable for which the language is substituted.
 func hasLocale(s string) bool {
 	return strings.Contains(strings.ToLower(s), localeVariable)
 }
@@ -70,7 +73,9 @@ func isLocale(s string) bool {
 
 func alphanumeric(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+		return (r < 'a' || r > 'z') &&
+			(r < 'A' || r > 'Z') &&
+			(r < '0' || r > '9')
 	})
 }
 
@@ -117,6 +122,7 @@ func urlFault(s string) string {
 	return ""
 }
 
+// isScheme reports whether s can be the scheme of a URI (RFC 3986, section 3.1).
 func isScheme(s string) bool {
 	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`).MatchString(s)
 }

@@ -41,6 +41,8 @@ type Certificate struct {
 	SHA256 string `json:"sha256"`
 }
 
+// certificateOf returns what reports show of a certificate. The hash is that of the whole
+// certificate, which users compare with the one that the author publishes.
 func certificateOf(c *x509.Certificate) Certificate {
 	sum := sha256.Sum256(c.Raw)
 	return Certificate{
@@ -106,6 +108,8 @@ func (id *Identity) Certificate() Certificate {
 	return certificateOf(id.chain[0])
 }
 
+// Self-signed certificates: the size of their RSA keys, how long they are valid, and their common
+// name.
 const (
 	selfSignedBits  = 3072
 	selfSignedYears = 5
@@ -171,6 +175,8 @@ func createSelfSigned(certName, keyName string, now time.Time) error {
 	return writePEM(certName, 0o644, "CERTIFICATE", certificate)
 }
 
+// writePEM writes a new file with one PEM block. An existing file is an error: it may be a key in
+// use.
 func writePEM(name string, mode fs.FileMode, kind string, der []byte) error {
 	return fsutil.Create(name, mode, func(w io.Writer) error {
 		return pem.Encode(w, &pem.Block{

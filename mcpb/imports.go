@@ -383,6 +383,7 @@ func (s *jsScanner) skipBlanks() bool {
 	return false
 }
 
+// skipTo continues after the next end, or at the end of the text if there is none.
 func (s *jsScanner) skipTo(end string) {
 	i := bytes.Index(s.text[s.at:], []byte(end))
 	if i >= 0 {
@@ -498,6 +499,8 @@ func (s *jsScanner) expressionFollows() bool {
 	return !isWordByte(s.before[0])
 }
 
+// isWordByte reports whether c can be in an identifier or private name of JavaScript. All bytes of
+// other characters than ASCII can.
 func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c == '#' || c >= 0x80 ||
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -512,6 +515,8 @@ func nodeBuiltin(name string) bool {
 	return strings.Contains(nodeModules, " "+name+" ")
 }
 
+// nodeModules lists the modules of Node itself, between spaces, and electron, which its program
+// provides.
 const nodeModules = " assert async_hooks buffer child_process cluster console constants crypto dgram " +
 	"diagnostics_channel dns domain events fs http http2 https inspector module net os path perf_hooks process " +
 	"punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi " +

@@ -97,6 +97,8 @@ func ReadInfo(ctx context.Context, name string, opts *InfoOptions) (*Info, error
 	return i, err
 }
 
+// readInfo describes the bundle in fsys. With a locale, the texts are those of its translation, if
+// it has one.
 func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
 	m, err := ReadManifest(fsys)
 	if err != nil {
@@ -172,6 +174,7 @@ func (i *Info) countFiles(fsys fs.FS, largest int) error {
 	return nil
 }
 
+// keepLargest sorts the files by size, largest first, and keeps that number of them.
 func (i *Info) keepLargest(largest int) {
 	order.By(i.Largest, func(a, b FileInfo) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))

@@ -147,7 +147,9 @@ func isValue(command, before string) bool {
 func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 	key := leadingOption(config.Args[i])
 	name, own := ownArguments(config.Command, config.Args)
-	if key == "" || i >= own || i > 0 && isValue(config.Command, config.Args[i-1]) {
+	if key == "" ||
+		i >= own ||
+		i > 0 && isValue(config.Command, config.Args[i-1]) {
 		return
 	}
 	o, declared := e.m.Option(key)

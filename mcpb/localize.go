@@ -112,6 +112,7 @@ func Fallbacks(locale, own string, available []string) []string {
 	return found
 }
 
+// firstTag returns the language of a locale: "pt" of "pt-BR".
 func firstTag(locale string) string {
 	tag, _, _ := strings.Cut(locale, "-")
 	return tag
@@ -187,6 +188,7 @@ func (d *document) translation() *translation {
 	return t
 }
 
+// translationSchema returns the schema of a file with translations.
 func translationSchema() *valueSchema {
 	return structSchema(reflect.TypeFor[translation](), "")
 }

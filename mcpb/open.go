@@ -181,6 +181,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	}, nil
 }
 
+// lookup returns the caller's value of an option, and whether it has one.
 func (o *OpenOptions) lookup(option Option) (any, bool) {
 	if o.Lookup == nil {
 		return nil, false
@@ -222,7 +223,11 @@ func expandAsking(ctx context.Context, m *Manifest, dir string, opts *OpenOption
 }
 
 // transport returns the child process of a launch, using an available runtime.
-func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (*client.Command, error) {
+func (l *Launch) transport(
+	ctx context.Context,
+	m *Manifest,
+	stderr io.Writer,
+) (*client.Command, error) {
 	var wanted map[string]string
 	if m.Compatibility != nil {
 		wanted = m.Compatibility.Runtimes

@@ -243,7 +243,12 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // pack writes the archive and completes the report.
-func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, opts *PackOptions) error {
+func (s *Selection) pack(
+	ctx context.Context,
+	m *Manifest,
+	report *PackReport,
+	opts *PackOptions,
+) error {
 	workers := opts.Workers
 	if workers <= 0 {
 		workers = min(runtime.GOMAXPROCS(0), 8)
@@ -285,6 +290,7 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, o
 	})
 }
 
+// largest returns a copy of the n files with the largest packed size. It sorts files in place.
 func largest(files []PackedFile, n int) []PackedFile {
 	order.By(files, func(a, b PackedFile) int {
 		return cmp.Or(cmp.Compare(b.Packed, a.Packed), strings.Compare(a.Name, b.Name))

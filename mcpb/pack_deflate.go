@@ -35,6 +35,8 @@ type piece struct {
 	done        chan error
 }
 
+// newPiece returns a piece with buffers for any block. Pieces are reused, so their number limits
+// the memory of a whole pack.
 func newPiece() *piece {
 	return &piece{
 		buffer: make([]byte, packWindow+packBlock),
@@ -42,6 +44,7 @@ func newPiece() *piece {
 	}
 }
 
+// data returns the uncompressed data, without the window before it.
 func (p *piece) data() []byte {
 	return p.buffer[packWindow : packWindow+p.n]
 }
@@ -49,6 +52,7 @@ func (p *piece) data() []byte {
 // packer compresses one piece at a time.
 type packer struct{ w *flate.Writer }
 
+// newPacker returns the compressor of one worker. It is reset for each piece.
 func newPacker() (*packer, error) {
 	w, err := flate.NewWriter(io.Discard, packLevel)
 	return &packer{w}, err

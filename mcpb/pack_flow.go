@@ -87,7 +87,11 @@ func (f *flow) run(ctx context.Context, z *zip.Writer, workers int,
 }
 
 // writeAll writes the pieces in order.
-func (f *flow) writeAll(ctx context.Context, z *zip.Writer, done func(index int, packed int64) error) error {
+func (f *flow) writeAll(
+	ctx context.Context,
+	z *zip.Writer,
+	done func(index int, packed int64) error,
+) error {
 	var sum zip.Sum
 	for p := range f.order {
 		select {
@@ -215,6 +219,8 @@ func (f *flow) next(ctx context.Context) (*piece, error) {
 	}
 }
 
+// errChanged reports a file with another size than at its selection. The archive would contain a
+// mix of two versions.
 var errChanged = errors.New("it changed while it was packed")
 
 // readPiece fills b with the next of the left bytes of in, and verifies that the file

@@ -143,6 +143,8 @@ func (l *placement) realPath(name string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
+// place places the package in the folder real at a destination. The first package of a destination
+// stays.
 func (l *placement) place(at, real string) {
 	if _, ok := l.placed[at]; !ok {
 		l.placed[at] = real
@@ -243,6 +245,7 @@ func (l *placement) copy(at, real string) error {
 	return nil
 }
 
+// isPackage reports whether a folder has a package.json.
 func isPackage(root *os.Root, dir string) bool {
 	info, err := root.Stat(path.Join(dir, "package.json"))
 	return err == nil && info.Mode().IsRegular()

@@ -205,7 +205,12 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 }
 
 // follow handles a link. It returns above with the target folder added.
-func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above []os.FileInfo) ([]os.FileInfo, error) {
+func (s *Selection) follow(
+	root *os.Root,
+	name string,
+	target os.FileInfo,
+	above []os.FileInfo,
+) ([]os.FileInfo, error) {
 	if s.links == LinksRefuse {
 		return nil, &LinkError{
 			Name:   name,
@@ -249,6 +254,7 @@ func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above
 	return append(slices.Clone(above), target), nil
 }
 
+// exclude records that a file or folder is not packed, and by which rule.
 func (s *Selection) exclude(e Exclusion) {
 	s.Excluded = append(s.Excluded, e)
 }

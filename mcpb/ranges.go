@@ -17,6 +17,7 @@ const (
 	dialectPython                // ">=3.8,<4.0", "~=3.10", "==3.12.*", "!=3.9.1"
 )
 
+// example returns a valid range for hints.
 func (d dialect) example() string {
 	if d == dialectPython {
 		return `">=3.8,<4.0"`

@@ -163,6 +163,7 @@ func isReferenceRule(rule check.Rule) bool {
 		isOneOf(rule, ruleJSON, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleIcon)
 }
 
+// isOneOf reports whether rule is in a list of rules.
 func isOneOf(rule check.Rule, rules ...check.Rule) bool {
 	return slices.ContainsFunc(rules, rule.Is)
 }

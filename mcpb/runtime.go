@@ -76,7 +76,11 @@ func (r *runtimes) replacements(command, kind string) [][]string {
 
 // find returns the command line to use for command, which a manifest names: the command
 // itself or a replacement. wanted are the version ranges in the manifest, by runtime.
-func (r *runtimes) find(ctx context.Context, command string, wanted map[string]string) ([]string, error) {
+func (r *runtimes) find(
+	ctx context.Context,
+	command string,
+	wanted map[string]string,
+) ([]string, error) {
 	kind := kindOf(command)
 	line, path, err := r.locate(command, kind)
 	if err != nil {
@@ -127,7 +131,12 @@ func installHint(kind string) string {
 
 // checkVersion compares the version of a runtime with the range in a manifest. It accepts a
 // runtime whose version cannot be determined, and an invalid range.
-func (r *runtimes) checkVersion(ctx context.Context, kind, path string, args []string, ranges string) error {
+func (r *runtimes) checkVersion(
+	ctx context.Context,
+	kind, path string,
+	args []string,
+	ranges string,
+) error {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
 	if name == "npx" || name == "npm" {
 		other, err := r.look("node") // the range is for the runtime, not for its tools

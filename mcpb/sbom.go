@@ -34,10 +34,12 @@ type inventory struct {
 	seen map[string]bool
 }
 
+// inventoryOf is the metadata of an inventory in CycloneDX: the component that it is about.
 type inventoryOf struct {
 	Component component `json:"component"`
 }
 
+// component is a package or file of the bundle, in CycloneDX.
 type component struct {
 	Type string `json:"type"`
 	// Ref is unique within the inventory; PURL is the package URL.
@@ -49,12 +51,14 @@ type component struct {
 	Properties []property    `json:"properties,omitempty"`
 }
 
+// licenceName is a licence as its package names it. It may be no SPDX identifier.
 type licenceName struct {
 	License struct {
 		Name string `json:"name"`
 	} `json:"license"`
 }
 
+// property is a fact for which CycloneDX has no field.
 type property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -112,6 +116,7 @@ func SBOM(a *Archive) ([]byte, error) {
 	return out.Bytes(), err
 }
 
+// license sets the only license of the component.
 func (c *component) license(name string) {
 	l := licenceName{}
 	l.License.Name = name

@@ -154,6 +154,8 @@ func authorOf(raw json.RawMessage) Author {
 	return validAuthor(a)
 }
 
+// repositoryOf returns the URL of the field repository of a package.json, which is a text or an
+// object with a URL.
 func repositoryOf(raw json.RawMessage) string {
 	var text string
 	var object struct{ URL string }

@@ -34,7 +34,10 @@ func secretName(name string) string {
 
 // example reports whether the extension of an environment file marks it as a template.
 func example(ext string) bool {
-	return ext == ".example" || ext == ".sample" || ext == ".template" || ext == ".dist"
+	return ext == ".example" ||
+		ext == ".sample" ||
+		ext == ".template" ||
+		ext == ".dist"
 }
 
 // secret is a place in a file that looks like a credential. Its text is not kept, so that
@@ -56,6 +59,7 @@ type secretKind struct {
 //go:embed secrets.json
 var secretsText []byte
 
+// secretKinds returns the kinds of the embedded secrets.json, which is parsed at first use.
 var secretKinds = sync.OnceValue(func() []secretKind {
 	var table struct{ Secrets []secretKind }
 	if err := json.Unmarshal(secretsText, &table); err != nil {

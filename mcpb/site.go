@@ -48,7 +48,12 @@ type SiteOptions struct {
 // site below site/ and a slipway binary for each of platforms, as server/slipway on
 // "linux", server/slipway-darwin on "darwin" and server/slipway.exe on "win32". If there
 // are several, each has an override.
-func SiteManifest(ctx context.Context, dir string, platforms []string, opts *SiteOptions) ([]byte, error) {
+func SiteManifest(
+	ctx context.Context,
+	dir string,
+	platforms []string,
+	opts *SiteOptions,
+) ([]byte, error) {
 	if opts == nil {
 		opts = &SiteOptions{}
 	}
@@ -179,7 +184,12 @@ func PackSite(
 }
 
 // stageSite lays out the folder to pack.
-func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs map[string]string) error {
+func stageSite(
+	ctx context.Context,
+	stage, dir string,
+	manifest []byte,
+	programs map[string]string,
+) error {
 	for _, folder := range []string{"server", siteFolder} {
 		if err := os.Mkdir(filepath.Join(stage, folder), 0o755); err != nil {
 			return err
@@ -228,6 +238,7 @@ func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs
 	})
 }
 
+// copyFile copies a file to a new one. An existing file is not replaced.
 func copyFile(from, to string, mode fs.FileMode) (err error) {
 	in, err := os.Open(from)
 	if err != nil {

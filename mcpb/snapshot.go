@@ -39,6 +39,8 @@ const (
 	recentChunks = 32
 )
 
+// errChangedWhileRead reports a file that was written to while it was read: what was verified may
+// not be what is used.
 var errChangedWhileRead = errors.New("the file changed while it was read")
 
 // takeSnapshot reads the whole file once.

@@ -110,4 +110,5 @@ func (s *staticSource) CallTool(context.Context, *mcp.CallToolParams) (*mcp.Call
 	return nil, errNotStarted
 }
 
+// errNotStarted is the error of all calls to a bundle that was opened only to list it.
 var errNotStarted = errors.New("the server of the bundle was not started: only its manifest was read")

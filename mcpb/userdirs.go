@@ -13,7 +13,9 @@ import (
 
 // userFolders are user folders whose names differ between languages. Unknown ones are
 // empty.
-type userFolders struct{ desktop, documents, downloads string }
+type userFolders struct {
+	desktop, documents, downloads string
+}
 
 // maxUserDirs is the maximum size of user-dirs.dirs.
 const maxUserDirs = 64 << 10

@@ -117,7 +117,13 @@ func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verificatio
 }
 
 // verify is [Verify] for the first size bytes of f, the content of the file called name.
-func verify(ctx context.Context, f io.ReaderAt, size int64, name string, opts *VerifyOptions) (*Verification, error) {
+func verify(
+	ctx context.Context,
+	f io.ReaderAt,
+	size int64,
+	name string,
+	opts *VerifyOptions,
+) (*Verification, error) {
 	o := valueOf(opts)
 	trust, err := o.trust()
 	if err != nil {
@@ -231,6 +237,7 @@ func (o *VerifyOptions) trust() (*x509.CertPool, error) {
 	return poolOf(certificates), err
 }
 
+// poolOf returns a pool with the certificates.
 func poolOf(certificates []*x509.Certificate) *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, c := range certificates {

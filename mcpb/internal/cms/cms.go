@@ -69,23 +69,29 @@ var algorithms = map[string]map[crypto.Hash]x509.SignatureAlgorithm{
 	},
 }
 
+// rsaAlgorithms are those of the identifier rsaEncryption, which leaves the hash open.
 var rsaAlgorithms = map[crypto.Hash]x509.SignatureAlgorithm{
 	crypto.SHA256: x509.SHA256WithRSA,
 	crypto.SHA384: x509.SHA384WithRSA,
 	crypto.SHA512: x509.SHA512WithRSA,
 }
 
+// ecdsaAlgorithms are those of the identifier ecPublicKey, which some writers use where RFC 5754
+// requires one with the hash.
 var ecdsaAlgorithms = map[crypto.Hash]x509.SignatureAlgorithm{
 	crypto.SHA256: x509.ECDSAWithSHA256,
 	crypto.SHA384: x509.ECDSAWithSHA384,
 	crypto.SHA512: x509.ECDSAWithSHA512,
 }
 
+// contentInfo is the outermost type, ContentInfo of RFC 5652, section 3.
 type contentInfo struct {
 	Type    asn1.ObjectIdentifier
 	Content asn1.RawValue `asn1:"explicit,tag:0"`
 }
 
+// signedData is SignedData of RFC 5652, section 5.1. The certificates stay raw: their parser is
+// that of package x509.
 type signedData struct {
 	Version      int
 	Digests      []pkix.AlgorithmIdentifier `asn1:"set"`
@@ -95,11 +101,13 @@ type signedData struct {
 	Signers      []signerInfo  `asn1:"set"`
 }
 
+// encapsulated is EncapsulatedContentInfo. Its content is absent in a detached signature.
 type encapsulated struct {
 	Type    asn1.ObjectIdentifier
 	Content asn1.RawValue `asn1:"optional,explicit,tag:0"`
 }
 
+// signerInfo is SignerInfo of RFC 5652, section 5.3.
 type signerInfo struct {
 	Version    int
 	ID         asn1.RawValue // issuer and serial number, or [0] a key identifier
@@ -110,11 +118,13 @@ type signerInfo struct {
 	Unsigned   asn1.RawValue `asn1:"optional,tag:1"`
 }
 
+// issuerAndSerial is IssuerAndSerialNumber. The issuer is compared byte by byte.
 type issuerAndSerial struct {
 	Issuer asn1.RawValue
 	Serial *big.Int
 }
 
+// attribute is Attribute of RFC 5652, section 5.3: an identifier and a set of values.
 type attribute struct {
 	Type   asn1.ObjectIdentifier
 	Values asn1.RawValue `asn1:"set"`

@@ -24,6 +24,8 @@ type scheme struct {
 	parameters        asn1.RawValue // of both
 }
 
+// schemeOf returns the scheme for a public key. The hash is as strong as the key, so that neither
+// is the weak part. Small RSA keys and other kinds of key are refused.
 func schemeOf(key crypto.PublicKey) (s scheme, err error) {
 	switch key := key.(type) {
 	case *rsa.PublicKey:

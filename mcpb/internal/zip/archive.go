@@ -69,6 +69,7 @@ func Open(name string, limits *Limits) (*Archive, error) {
 	return a, nil
 }
 
+// openFile opens the archive in f, which stays open as long as the archive is in use.
 func openFile(f *os.File, limits *Limits) (*Archive, error) {
 	size, err := FileSize(f, limits)
 	if err != nil {

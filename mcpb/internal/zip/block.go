@@ -88,6 +88,8 @@ func lastBlock(r io.ReaderAt, size int64) (*Block, error) {
 	return b, nil
 }
 
+// hasEndRecord reports whether b contains the signature of an end record, at which another reader
+// could start.
 func hasEndRecord(b []byte) bool {
 	return bytes.Contains(b, []byte(endSignature))
 }

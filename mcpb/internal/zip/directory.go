@@ -41,12 +41,15 @@ type common struct {
 	NameLen, ExtraLen   uint16
 }
 
+// localRecord is the local file header before each file, section 4.3.7 of the ZIP specification
+// (APPNOTE). Fields of the records are in the order of the file.
 type localRecord struct {
 	Signature uint32
 	Needs     uint16
 	common
 }
 
+// centralRecord is the header of a file in the central directory, section 4.3.12.
 type centralRecord struct {
 	Signature     uint32
 	MadeBy, Needs uint16
@@ -55,6 +58,7 @@ type centralRecord struct {
 	Attributes, Offset         uint32
 }
 
+// endRecord is the end of central directory record, section 4.3.16.
 type endRecord struct {
 	Signature                        uint32
 	Disk, DirectoryDisk, Here, Count uint16
@@ -62,6 +66,7 @@ type endRecord struct {
 	CommentLen                       uint16
 }
 
+// zip64EndRecord has the values that do not fit into the fields of endRecord, section 4.3.14.
 type zip64EndRecord struct {
 	Signature                          uint32
 	Length                             uint64
@@ -70,6 +75,7 @@ type zip64EndRecord struct {
 	Here, Count, DirectorySize, Offset uint64
 }
 
+// zip64Locator precedes endRecord and has the offset of zip64EndRecord, section 4.3.15.
 type zip64Locator struct {
 	Signature, Disk uint32
 	Offset          uint64
@@ -90,6 +96,7 @@ const (
 )
 
 const (
+	// The compression methods of bundles. All others are refused, since few readers have them.
 	methodStore   = 0
 	methodDeflate = 8
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
+// open opens a file of the archive. It reads nothing yet: Read finds damage.
 func (a *Archive) open(n *node) fs.File {
 	return &file{
 		archive: a,
@@ -35,6 +36,8 @@ type file struct {
 
 func (f *file) Stat() (fs.FileInfo, error) { return f.node, nil }
 
+// Read unpacks the next bytes. The file is verified against its declared size and CRC-32 at its
+// end. An error stays: later calls return it again.
 func (f *file) Read(p []byte) (int, error) {
 	if f.err != nil || len(p) == 0 {
 		return 0, f.err
@@ -93,6 +96,8 @@ func (f *file) release() {
 	}
 }
 
+// Close releases the decompressor, which is reused for other files. A file that was not read to its
+// end is not verified.
 func (f *file) Close() error {
 	f.release()
 	if f.err == nil {

@@ -25,6 +25,8 @@ const ratioFloor = 32 << 20
 // DefaultLimits returns the limits that a nil [*Limits] means.
 func DefaultLimits() Limits { return *withDefaults(nil) }
 
+// withDefaults returns a copy of l with the default in place of each zero. Negative values, which
+// mean no limit, stay.
 func withDefaults(l *Limits) *Limits {
 	if l == nil {
 		l = &Limits{}
@@ -96,5 +98,7 @@ func (b *Budget) AdmitContent(packed int64) error {
 // bomb reports whether content is far larger than its packed form. The division cannot
 // overflow.
 func (l *Limits) bomb(size, packed int64) bool {
-	return l.Ratio >= 0 && size > ratioFloor && size/int64(max(l.Ratio, 1)) > packed
+	return l.Ratio >= 0 &&
+		size > ratioFloor &&
+		size/int64(max(l.Ratio, 1)) > packed
 }

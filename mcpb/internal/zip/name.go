@@ -110,6 +110,7 @@ func trimOnWindows(segment string) string {
 	return strings.TrimRight(segment, ". ")
 }
 
+// cutSlash returns a name of the archive without the slash at its end, which marks a folder.
 func cutSlash(name string) (path string, isFolder bool) {
 	return strings.CutSuffix(name, "/")
 }

@@ -49,6 +49,7 @@ func (n *node) Size() int64 {
 	return n.entry.Size
 }
 
+// newFolder returns an empty folder. Its mode is always 0755, whatever the archive has.
 func newFolder(name string) *node {
 	return &node{
 		name: name,
@@ -190,6 +191,7 @@ type folder struct {
 func (f *folder) Stat() (fs.FileInfo, error) { return f.node, nil }
 func (f *folder) Close() error               { return nil }
 
+// Read fails: a folder has no content.
 func (f *folder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{
 		Op:   "read",

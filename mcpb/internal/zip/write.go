@@ -82,6 +82,8 @@ func (w *Writer) Begin(f *File) error {
 	return err
 }
 
+// setSum sets the sizes and the CRC of a header. The 32-bit sizes are for readers of files below 4
+// GiB.
 func setSum(h *stdzip.FileHeader, s *Sum) {
 	h.CRC32 = s.CRC32
 	h.CompressedSize64 = uint64(s.Packed)
