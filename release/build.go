@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// buildOptions are the flags of release build.
 type buildOptions struct {
 	Out       string   // output folder
 	Root      string   // folder of the repository
@@ -18,6 +19,7 @@ type buildOptions struct {
 	Platforms []string // default: all
 }
 
+// newBuild returns the command release build.
 func newBuild() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{

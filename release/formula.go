@@ -14,6 +14,7 @@ type formulaSystem struct {
 	Downloads []formulaDownload
 }
 
+// formulaDownload is the archive for one kind of processor.
 type formulaDownload struct {
 	Block  string // on_arm or on_intel
 	URL    string
@@ -57,6 +58,7 @@ func writeFormula(out *Output, _ []File) error {
 	return out.add(name, kindFormula, Platform{})
 }
 
+// formula is a formula of Homebrew. It installs the program, its completions and its manual pages.
 var formula = template.Must(template.New("formula").Parse(`class {{.Class}} < Formula
   desc "{{.Summary}}"
   homepage "{{.Home}}"
@@ -99,12 +101,14 @@ type scoopManifest struct {
 	Autoupdate   scoopUpdate              `json:"autoupdate"`
 }
 
+// scoopDownload is the archive for one kind of processor in a manifest of Scoop.
 type scoopDownload struct {
 	URL        string `json:"url"`
 	Hash       string `json:"hash,omitempty"`
 	ExtractDir string `json:"extract_dir,omitempty"`
 }
 
+// scoopUpdate is how Scoop finds the archives of later versions, and their hashes in SHA256SUMS.
 type scoopUpdate struct {
 	Architecture map[string]scoopDownload `json:"architecture"`
 	Hash         map[string]string        `json:"hash"`

@@ -26,6 +26,7 @@ func main() {
 	}
 }
 
+// newRoot returns the command release with its subcommands.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "release",

@@ -47,11 +47,14 @@ type npmManifest struct {
 	PublishConfig        npmPublishConfig  `json:"publishConfig"`
 }
 
+// npmRepository is the field repository of a package.json. With provenance, npm requires it to be
+// the repository of the workflow.
 type npmRepository struct {
 	Type string `json:"type"`
 	URL  string `json:"url"`
 }
 
+// npmBugs is where problems are reported.
 type npmBugs struct {
 	URL string `json:"url"`
 }
@@ -61,6 +64,7 @@ type npmLauncherFacts struct {
 	GoInstall string `json:"goInstall"`
 }
 
+// npmPublishConfig are the settings of npm publish.
 type npmPublishConfig struct {
 	Access string `json:"access"`
 	// Provenance has the registry record which workflow built the package.

@@ -58,6 +58,7 @@ type Output struct {
 }
 
 const (
+	// The files about the others: the index of all artefacts, and their SHA-256 sums.
 	indexFile = "release.json"
 	sumsFile  = "SHA256SUMS"
 )

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
+// newPush returns the command release push.
 func newPush() *cobra.Command {
 	var dir, image string
 	cmd := &cobra.Command{

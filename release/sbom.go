@@ -15,6 +15,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
+// The bill of materials of the program, in CycloneDX.
 const (
 	sbomFile    = "slipway.cdx.json"
 	sbomVersion = cdx.SpecVersion1_6
@@ -126,6 +127,7 @@ func licenseChoices(ids []string) *cdx.Licenses {
 	return &list
 }
 
+// packageURL returns the package URL (purl) of a Go module.
 func packageURL(module, version string) string { return "pkg:golang/" + module + "@" + version }
 
 // dependencies returns which component requires which, from the output of go mod graph.

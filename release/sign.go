@@ -18,6 +18,7 @@ const (
 	signatureNamespace = "file" // the one ssh-keygen suggests for files
 )
 
+// newSign returns the command release sign. The key stays with ssh-keygen or its agent.
 func newSign() *cobra.Command {
 	var dir, key string
 	cmd := &cobra.Command{

@@ -25,12 +25,14 @@ import (
 // maxBinary is the largest size of a program. People download it on slow lines.
 const maxBinary = 40_000_000
 
+// verifyOptions are the flags of release verify.
 type verifyOptions struct {
 	Out            string // output folder
 	AllowedSigners string // file as in ssh-keygen(1); without it no signature is required
 	Signer         string // identity in that file
 }
 
+// newVerify returns the command release verify.
 func newVerify() *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{

@@ -189,6 +189,8 @@ func wheelSum(data []byte) string {
 		base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
 }
 
+// semanticVersion matches the versions that have a form in Python: major, minor and patch, and a
+// prerelease such as -rc.1.
 var semanticVersion = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-([a-z]+)(?:\.(\d+))?(?:\..*)?)?$`)
 
 // pythonVersion returns the form of a semantic version that PEP 440 defines: 1.2.3rc1 for
