@@ -55,7 +55,9 @@ type Server struct {
 // answers 200.
 func Start(upstream http.Handler) *Server {
 	if upstream == nil {
-		upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
+		upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "{}")
+		})
 	}
 	s := &Server{
 		Provider: newProvider(true),
@@ -105,6 +107,8 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// resourceMetadata serves the metadata of the server (RFC 9728), or a document that a client must
+// refuse.
 func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request) {
 	resource := s.URL
 	issuer := s.Issuer

@@ -71,7 +71,10 @@ type family struct{ revoked bool }
 
 // valid reports whether a token is for a resource. The caller holds the lock of the provider.
 func (t *issued) valid(resource string) bool {
-	return t != nil && !t.family.revoked && t.resource == resource && time.Now().Before(t.expires.Add(t.leeway))
+	return t != nil &&
+		!t.family.revoked &&
+		t.resource == resource &&
+		time.Now().Before(t.expires.Add(t.leeway))
 }
 
 // StartProvider starts a provider.
@@ -84,6 +87,8 @@ func StartProvider() *Provider {
 	return p
 }
 
+// newProvider returns a provider without a server. A single one has one user, and requires
+// registered clients.
 func newProvider(single bool) *Provider {
 	p := &Provider{
 		single:    single,
@@ -171,8 +176,13 @@ func (p *Provider) Approve() {
 func (p *Provider) RevokeAll() { p.revokeIf(func(*issued) bool { return true }) }
 
 // Revoke makes all tokens of a user invalid.
-func (p *Provider) Revoke(user string) { p.revokeIf(func(t *issued) bool { return t.user == user }) }
+func (p *Provider) Revoke(user string) {
+	p.revokeIf(func(t *issued) bool {
+		return t.user == user
+	})
+}
 
+// revokeIf revokes the matching tokens, each with its whole family.
 func (p *Provider) revokeIf(matches func(*issued) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,12 +223,14 @@ func (p *Provider) Secrets() (all []string) {
 	return all
 }
 
+// set runs do with the lock.
 func (p *Provider) set(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	do()
 }
 
+// has reports whether f is the current fault.
 func (p *Provider) has(f Fault) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,6 +287,7 @@ func (p *Provider) Protect(base func() string, next http.Handler) http.Handler {
 	return mux
 }
 
+// metadata serves the metadata of the provider (RFC 8414), changed by some faults.
 func (p *Provider) metadata(w http.ResponseWriter, _ *http.Request) {
 	if p.has(MetadataDown) {
 		http.Error(w, "down", http.StatusServiceUnavailable)
@@ -313,6 +326,7 @@ func (p *Provider) metadata(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, doc)
 }
 
+// keys serves the public key (RFC 7517). A point has the prefix 4 and two coordinates of 32 bytes.
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -328,9 +342,11 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
+// register registers a client (RFC 7591). Programs must say that they are native.
 func (p *Provider) register(w http.ResponseWriter, r *http.Request) {
 	var doc map[string]any
-	if json.NewDecoder(r.Body).Decode(&doc) != nil || p.single && doc["application_type"] != "native" {
+	if json.NewDecoder(r.Body).Decode(&doc) != nil ||
+		p.single && doc["application_type"] != "native" {
 		oauthError(w, "invalid_client_metadata")
 		return
 	}
@@ -557,6 +573,7 @@ func (p *Provider) answerLocked(w http.ResponseWriter, g *issued, refreshable bo
 	writeJSON(w, http.StatusOK, doc)
 }
 
+// device starts a device login (RFC 8628), which waits until Approve.
 func (p *Provider) device(w http.ResponseWriter, _ *http.Request) {
 	code := "device-" + rand.Text()
 	p.set(func() { p.devices[code] = false })
@@ -612,6 +629,7 @@ func (p *Provider) HoldRevocations(release <-chan struct{}) {
 	p.set(func() { p.hold = release })
 }
 
+// revoke revokes a token (RFC 7009). Unknown tokens are no error.
 func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 	token := r.PostFormValue("token")
 	p.mu.Lock()
@@ -634,10 +652,12 @@ func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// oauthError answers 400 with an error code of RFC 6749, section 5.2.
 func oauthError(w http.ResponseWriter, code string) {
 	writeJSON(w, http.StatusBadRequest, map[string]string{"error": code})
 }
 
+// writeJSON answers with a document.
 func writeJSON(w http.ResponseWriter, status int, doc any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

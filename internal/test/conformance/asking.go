@@ -8,8 +8,10 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
+// nameForm is the schema of a form with a required name.
 const nameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
 
+// form returns a request for a form. The key names it among the requests of one round.
 func form(key, message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Key:             key,
@@ -18,6 +20,7 @@ func form(key, message, schema string) *mcp.ElicitParams {
 	}
 }
 
+// question returns a request to the client's model.
 func question(key, text string) *mcp.CreateMessageParams {
 	return &mcp.CreateMessageParams{
 		Key:       key,
@@ -42,6 +45,8 @@ func elicit(key, schema string) toolFunc {
 	}
 }
 
+// askingTools returns the tools that need an answer of the client. Their names and texts are those
+// that the suite expects.
 func askingTools() []tool {
 	return []tool{
 		{
@@ -161,7 +166,12 @@ func askingTools() []tool {
 	}
 }
 
-func sampling(ctx context.Context, r *mcp.Request, args json.RawMessage) (*mcp.CallToolResult, error) {
+// sampling asks the client's model, and returns its answer.
+func sampling(
+	ctx context.Context,
+	r *mcp.Request,
+	args json.RawMessage,
+) (*mcp.CallToolResult, error) {
 	var in struct{ Prompt string }
 	if err := json.Unmarshal(args, &in); err != nil {
 		return nil, mcp.InvalidArguments("prompt: required")
@@ -173,6 +183,7 @@ func sampling(ctx context.Context, r *mcp.Request, args json.RawMessage) (*mcp.C
 	return say(mcp.Text("LLM response: " + answer.Text())), nil
 }
 
+// greetName greets with the name that the user enters.
 func greetName(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
 	name, err := askName(ctx, r)
 	if err != nil {
@@ -181,6 +192,7 @@ func greetName(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.Cal
 	return say(mcp.Text("Hello, " + name + "!")), nil
 }
 
+// askName asks for a name. It is empty if the user declines.
 func askName(ctx context.Context, r *mcp.Request) (string, error) {
 	answer, err := r.Elicit(ctx, form("user_name", "What is your name?", nameForm))
 	if err != nil {
@@ -195,6 +207,8 @@ func askName(ctx context.Context, r *mcp.Request) (string, error) {
 	return in.Name, nil
 }
 
+// keepsState sets a state in the first round, and returns the state that the client sends back in
+// the second.
 func keepsState(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
 	state, err := r.State()
 	if err != nil {

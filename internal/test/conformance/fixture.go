@@ -45,6 +45,7 @@ var (
 	silence  = decode("UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=")
 )
 
+// decode decodes base64 in the source of this program, which is valid.
 func decode(s string) []byte {
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
@@ -53,6 +54,8 @@ func decode(s string) []byte {
 	return b
 }
 
+// newFixture returns the source that the conformance suite requires: its scenarios name these
+// tools, resources and prompts.
 func newFixture() *fixture {
 	f := &fixture{
 		tools:    make(map[string]toolFunc),
@@ -192,6 +195,7 @@ func (f *fixture) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
 
+// user returns a message of the user with one part.
 func user(c mcp.Content) mcp.PromptMessage {
 	return mcp.PromptMessage{
 		Role:    mcp.RoleUser,

@@ -28,6 +28,7 @@ func main() {
 	}
 }
 
+// run serves the fixture until ctx ends.
 func run(ctx context.Context, addr string, stdio bool) error {
 	f := newFixture()
 	if stdio {

@@ -9,10 +9,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
+// say returns a successful result.
 func say(content ...mcp.Content) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: content}
 }
 
+// always returns a tool whose result is always the same.
 func always(content ...mcp.Content) toolFunc {
 	return func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
 		return say(content...), nil
@@ -31,8 +33,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// embeddedURI is the resource inside a result; it cannot be read by itself.
 const embeddedURI = "test://embedded-resource"
 
+// plainTools returns the tools that need no answer of the client.
 func (f *fixture) plainTools() []tool {
 	embedded := mcp.EmbeddedResource(mcp.ResourceContents{
 		URI:      embeddedURI,
@@ -117,6 +121,7 @@ func (f *fixture) plainTools() []tool {
 	}
 }
 
+// logging logs three lines while it runs, with pauses so that they arrive separately.
 func logging(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
 	for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
 		r.Log(mcp.LogInfo, "conformance", line)
@@ -127,6 +132,7 @@ func logging(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallT
 	return say(mcp.Text("Tool with logging executed successfully")), nil
 }
 
+// progress reports 0, 50 and 100 percent, with pauses so that the reports arrive separately.
 func progress(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
 	for _, at := range []float64{0, 50, 100} {
 		r.Progress(at, 100, fmt.Sprintf("Completed step %v of 100", at))
@@ -139,7 +145,13 @@ func progress(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.Call
 	return say(mcp.Text("done")), nil
 }
 
-func reconnection(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
+// reconnection closes the stream of its request, to which the client must reconnect for the result
+// (SEP-1699).
+func reconnection(
+	ctx context.Context,
+	r *mcp.Request,
+	_ json.RawMessage,
+) (*mcp.CallToolResult, error) {
 	r.Disconnect(500 * time.Millisecond)
 	if err := pause(ctx, 100*time.Millisecond); err != nil {
 		return nil, err
@@ -147,6 +159,7 @@ func reconnection(ctx context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.
 	return say(mcp.Text("Reconnection test completed successfully.")), nil
 }
 
+// schema2020 uses the keywords of JSON Schema 2020-12 that servers must pass on unchanged.
 const schema2020 = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
 	`"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},` +
 	`"city":{"type":"string"}}}},` +

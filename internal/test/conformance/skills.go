@@ -20,6 +20,7 @@ import (
 var skillFiles embed.FS
 
 const (
+	// The extension for skills, and the address and types of its files.
 	skillsExtension = `{"io.modelcontextprotocol/skills":{"directoryRead":true}}`
 	skillScheme     = "skill://"
 	directoryType   = "inode/directory"
@@ -33,6 +34,7 @@ type skill struct {
 	Resources   []skillFile       `json:"resources"`
 }
 
+// skillFile is a file of a skill in its index. The digest lets clients verify what they read.
 type skillFile struct {
 	URI    string `json:"uri"`
 	Digest string `json:"digest"`
@@ -76,12 +78,17 @@ func readSkill(uri string) (*mcp.ReadResourceResult, error) {
 	}, nil
 }
 
+// skillPath returns the embedded file at an address.
 func skillPath(uri string) string {
 	return path.Join("skills", strings.TrimPrefix(uri, skillScheme))
 }
 
 // ServeMethod implements mcp.Extender.
-func (f *fixture) ServeMethod(_ context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (f *fixture) ServeMethod(
+	_ context.Context,
+	method string,
+	params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	var p struct {
 		URI string `json:"uri"`
 	}
@@ -108,6 +115,7 @@ func (f *fixture) ServeMethod(_ context.Context, method string, params json.RawM
 	return nil, mcp.MethodNotFound(method)
 }
 
+// cacheable returns a result that shared caches may store: skills are the same for all callers.
 func cacheable(v any) (*mcp.MethodResult, error) {
 	doc, err := mcp.Marshal(v)
 	if err != nil {
@@ -123,6 +131,7 @@ func cacheable(v any) (*mcp.MethodResult, error) {
 	}, nil
 }
 
+// readDirectory lists a folder of skills, without its subfolders.
 func readDirectory(uri string) (*mcp.MethodResult, error) {
 	entries, err := skillFiles.ReadDir(skillPath(uri))
 	if err != nil {

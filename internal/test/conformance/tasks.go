@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
+// taskTools returns the tools that run as tasks: optional or required, successful and failing.
 func taskTools() []tool {
 	poll := &mcp.TaskOptions{PollInterval: 100 * time.Millisecond}
 	required := &mcp.TaskOptions{

@@ -31,6 +31,7 @@ func Journey(p Page) ([]Step, []Problem) {
 	return steps, problems
 }
 
+// files returns the code blocks that a page stores as files: those after a comment that names one.
 func (p Page) files() []Step {
 	var files []Step
 	open := false

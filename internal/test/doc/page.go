@@ -80,6 +80,8 @@ func walk(fsys fs.FS, visit func(name string) error) error {
 type fence int
 
 const (
+	// The place of a line: outside code blocks, the line that opens one, inside, or the line that
+	// closes it.
 	outside fence = iota
 	opening
 	inside

@@ -49,6 +49,8 @@ func Sessions(p Page) (sessions []Session, problems []Problem) {
 	return sessions, problems
 }
 
+// add adds a line of a console block: a command, or a line of the output of the last one. With a
+// shell, commands are run as they are.
 func (s *Session) add(line int, text string, shell bool) error {
 	command, ok := strings.CutPrefix(text, "$ ")
 	if !ok {
@@ -128,6 +130,7 @@ func split(command string) ([]string, error) {
 // page matches any number of lines, and "…" within a line any text.
 func (s Step) Matches(got []string) bool { return match(s.Output, got) }
 
+// match reports whether got has the wanted lines. A line "..." matches any number of lines.
 func match(want, got []string) bool {
 	for i, line := range want {
 		if line != "..." {

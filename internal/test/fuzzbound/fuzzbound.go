@@ -142,7 +142,13 @@ func Linear(t *testing.T, wrap func(repeated string) string, parse func(text str
 // six times as many bytes of a repeated fragment. It finds squares with a small factor,
 // such as a fast search from the beginning of the text for each line. A nil wrap leaves
 // the text as it is.
-func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated string) string, parse func(text string)) {
+func LinearFrom(
+	t *testing.T,
+	size int,
+	fragment string,
+	wrap func(repeated string) string,
+	parse func(text string),
+) {
 	t.Helper()
 	if wrap == nil {
 		wrap = func(repeated string) string { return repeated }
@@ -269,7 +275,9 @@ func compare(before, after string, parse func(text string) cost) (report string,
 }
 
 // growths compares costs of texts of these lengths.
-type growths struct{ before, after int }
+type growths struct {
+	before, after int
+}
 
 // judge returns how cost b is disproportionate to cost a, or "", and whether longer texts
 // should decide.

@@ -4,6 +4,7 @@ package fuzzbound
 
 import "time"
 
+// start is the origin of the times, which are monotonic.
 var start = time.Now()
 
 // cpuTime returns the elapsed time, an upper bound of the CPU time of one thread.

@@ -64,6 +64,8 @@ func (s Site) Call(tool string, arguments ...string) (text string, err error) {
 	return file.Content[0].Text, nil
 }
 
+// name returns the file for the parts of a name, such as a tool and its arguments. Each part is
+// encoded separately.
 func (s Site) name(dir string, parts []string) string {
 	for _, part := range parts {
 		dir = path.Join(dir, s.Encode(part))
@@ -71,6 +73,7 @@ func (s Site) name(dir string, parts []string) string {
 	return dir + ".json"
 }
 
+// read decodes a file of the site.
 func (s Site) read(name string, into any) error {
 	data, err := fs.ReadFile(s.FS, name)
 	if err == nil {

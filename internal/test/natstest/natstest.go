@@ -52,6 +52,7 @@ func StartCluster(t testing.TB, n int) []*Server {
 	return servers
 }
 
+// newServer returns a server that is not started. Its address stays the same after a restart.
 func newServer(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{

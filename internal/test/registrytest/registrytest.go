@@ -41,6 +41,7 @@ type described struct {
 	Version string `json:"version"`
 }
 
+// described returns the fields of the server.json by which the registry finds it.
 func (e *Entry) described() described {
 	var d described
 	_ = json.Unmarshal(e.Server, &d) // the schema rejects it when it is sent
@@ -134,7 +135,8 @@ func (r *Registry) list(w http.ResponseWriter, req *http.Request) {
 func (r *Registry) one(w http.ResponseWriter, name, version string) {
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		if d := e.described(); d.Name == name && (d.Version == version || version == "latest" && !e.Old) {
+		d := e.described()
+		if d.Name == name && (d.Version == version || version == "latest" && !e.Old) {
 			r.write(w, http.StatusOK, "response", e.answer())
 			return
 		}

@@ -16,6 +16,7 @@ const balancerName = "balancer"
 // endpoint is the URL at which clients reach the cluster.
 const endpoint = "http://127.0.0.1:80/mcp"
 
+// balancer connects clients to machines that are in service. It knows nothing about sessions.
 type balancer struct {
 	world *world
 	host  *host
@@ -31,6 +32,7 @@ func newBalancer(w *world) *balancer {
 // targetKey is the key of the machine to which a request is sent, in its context.
 type targetKey struct{}
 
+// errNoReplica is the answer while all machines are out of service. The client may retry.
 var errNoReplica = errors.New("no replica serves")
 
 // transport returns the transport of a client. It makes a connection for each request, so that each

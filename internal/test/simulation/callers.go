@@ -75,7 +75,9 @@ func (p *programs) options(o *serve.Options) {
 	}
 	o.Auth = &serve.Auth{Verifiers: []serve.Verifier{tokenIsCaller{}}}
 	o.Live.Callers = p.counted
-	o.Live.Processes = func() serve.ProcessLoad { return serve.ProcessLoad{Running: p.counted.Running()} }
+	o.Live.Processes = func() serve.ProcessLoad {
+		return serve.ProcessLoad{Running: p.counted.Running()}
+	}
 }
 
 // close stops the processes. p may be nil.
@@ -148,6 +150,7 @@ type wire struct {
 	exited  chan struct{} // closed when the process has exited; nil at its end
 }
 
+// newWire returns the two ends of the pipe between a client and a process. Either end closes both.
 func newWire() (a, b *wire) {
 	one, two, closed := make(chan []byte), make(chan []byte), make(chan struct{})
 	end := sync.OnceFunc(func() { close(closed) })
@@ -223,7 +226,10 @@ func (w *world) checkCallers() {
 			continue
 		}
 		for _, newer := range works {
-			if newer.process > k.process && newer.caller() == k.caller() && newer.began < k.ended && !newer.alone {
+			if newer.process > k.process &&
+				newer.caller() == k.caller() &&
+				newer.began < k.ended &&
+				!newer.alone {
 				w.violate("I11: process %d answered %s, and process %d of %s had begun %s before",
 					k.process, k.id, newer.process, k.caller(), newer.id)
 				break
@@ -254,6 +260,7 @@ func (w *world) checkProcesses() {
 	}
 }
 
+// isDead reports whether the host was killed.
 func (h *host) isDead() bool {
 	_, dead, _ := h.state()
 	return dead
@@ -272,6 +279,7 @@ func (j *journal) started(h *host) int {
 	return j.processes
 }
 
+// exited records that a process no longer runs.
 func (j *journal) exited(process int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -43,6 +43,8 @@ type segment struct {
 	end  bool
 }
 
+// newConn returns one end of a connection. The caller holds the lock of the network, and connects
+// the ends.
 func newConn(h *host, local, remote net.Addr) *conn {
 	c := &conn{
 		host:   h,

@@ -21,6 +21,8 @@ type engineLink struct {
 
 var _ cluster.Engine = (*engineLink)(nil)
 
+// errEngineLost is the outcome of a request while the engine is unreachable: it may have been
+// served.
 var errEngineLost = errors.New("the connection to the engine was lost")
 
 // travel waits for the time of a message in one direction.
@@ -74,7 +76,12 @@ func (e *engineLink) Get(ctx context.Context, key string) (r cluster.Record, err
 }
 
 // Create implements [cluster.Engine].
-func (e *engineLink) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (rev uint64, err error) {
+func (e *engineLink) Create(
+	ctx context.Context,
+	key string,
+	value []byte,
+	ttl time.Duration,
+) (rev uint64, err error) {
 	err = e.exchange(ctx, func() error {
 		rev, err = e.engine.Create(ctx, key, value, ttl)
 		return err

@@ -122,6 +122,8 @@ func (w *world) restart(m *machine) {
 	}
 }
 
+// killed kills a replica and restarts it after a while. A silent death closes no connections, so
+// that others must notice it.
 func (w *world) killed(f *fault, r *rand.Rand, silent bool) {
 	m := w.machine(f)
 	p := m.running()
@@ -150,6 +152,7 @@ func (w *world) unreachable(m *machine, p *process, d time.Duration) {
 	time.Sleep(d - detection)
 }
 
+// hangs suspends the network of a replica, which keeps its connections and answers nothing.
 func (w *world) hangs(f *fault, r *rand.Rand) {
 	m := w.machine(f)
 	p := m.running()
@@ -170,6 +173,7 @@ func (w *world) sleeps(f *fault, r *rand.Rand) {
 	m.clock.wake()
 }
 
+// stopped shuts a replica down in order, as an update does, and starts it again.
 func (w *world) stopped(f *fault, r *rand.Rand) {
 	m := w.machine(f)
 	m.shutDown()
@@ -177,6 +181,7 @@ func (w *world) stopped(f *fault, r *rand.Rand) {
 	w.restart(m)
 }
 
+// cutFromReplica separates two replicas. Clients and the engine still reach both.
 func (w *world) cutFromReplica(f *fault, r *rand.Rand) {
 	others := make([]string, 0, len(w.machines))
 	for _, m := range w.machines {
@@ -190,6 +195,7 @@ func (w *world) cutFromReplica(f *fault, r *rand.Rand) {
 	w.network.cut(f.machine, f.other, false)
 }
 
+// cutFromEngine separates one replica from the engine, so that its leases expire.
 func (w *world) cutFromEngine(f *fault, r *rand.Rand) {
 	w.network.cut(f.machine, engineName, true)
 	time.Sleep(between(r, 200*time.Millisecond, longestFault))
@@ -219,6 +225,7 @@ func (w *world) cutOff(f *fault, r *rand.Rand) {
 	m.setOut(false)
 }
 
+// engineDown separates all replicas from the engine.
 func (w *world) engineDown(f *fault, r *rand.Rand) {
 	for _, m := range w.machines {
 		w.network.cut(m.name, engineName, true)
@@ -229,6 +236,7 @@ func (w *world) engineDown(f *fault, r *rand.Rand) {
 	}
 }
 
+// slowed delays all messages of a replica.
 func (w *world) slowed(f *fault, r *rand.Rand) {
 	w.network.slowDown(f.machine, true)
 	time.Sleep(between(r, 500*time.Millisecond, longestFault))

@@ -67,30 +67,35 @@ type history struct {
 	notified map[string][]time.Duration // by client
 }
 
+// add adds a call when it has ended.
 func (h *history) add(c *call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, c)
 }
 
+// all returns the calls in the order in which they ended.
 func (h *history) all() []*call {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.calls)
 }
 
+// set adds a change of the log level of a session.
 func (h *history) set(s *setting) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.settings = append(h.settings, s)
 }
 
+// changed adds a change of the resource.
 func (h *history) changed(c change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.changes = append(h.changes, c)
 }
 
+// notify adds the time at which a client received a notification.
 func (h *history) notify(client string, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

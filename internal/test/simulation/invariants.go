@@ -86,10 +86,15 @@ func (w *world) checkFailure(c *call, calm time.Duration) {
 // checkTime checks I4, that no call hangs unless the machine that it was sent to did.
 func (w *world) checkTime(c *call) {
 	work := time.Duration(c.args.Micro) * time.Microsecond
-	if c.session && c.entry != "" && c.ended-c.sent > work+longestWait && !w.sick(c.entry, c.sent, c.ended) {
+	if c.session &&
+		c.entry != "" &&
+		c.ended-c.sent > work+longestWait &&
+		!w.sick(c.entry, c.sent, c.ended) {
 		w.violate("I4: %s took %v at %s", c.args.ID, c.ended-c.sent, c.entry)
 	}
-	if !c.session && c.ended-c.began > work+longestWait && !w.sick("", c.began, c.ended) {
+	if !c.session &&
+		c.ended-c.began > work+longestWait &&
+		!w.sick("", c.began, c.ended) {
 		w.violate("I4: %s took %v", c.args.ID, c.ended-c.began)
 	}
 }
@@ -130,7 +135,9 @@ func (w *world) checkLevels() {
 func (w *world) checkChanges(calm time.Duration) {
 	for _, c := range w.history.changes {
 		lost := slices.ContainsFunc(w.faults, func(f *fault) bool {
-			return f.machine == c.machine && f.restarts() && f.during(c.at-mayHaveRun, c.at+aftermath)
+			return f.machine == c.machine &&
+				f.restarts() &&
+				f.during(c.at-mayHaveRun, c.at+aftermath)
 		})
 		if lost {
 			continue

@@ -50,6 +50,8 @@ type clock struct {
 	asleep time.Time     // since when the running clock stands still; zero: it runs
 }
 
+// now returns the time on this machine. The running clock stands still while the machine is
+// suspended; the date does not.
 func (c *clock) now() cluster.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,6 +196,7 @@ func (m *machine) setOut(out bool) {
 	m.out = out
 }
 
+// isOut reports whether the balancer sends no requests to the machine.
 func (m *machine) isOut() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

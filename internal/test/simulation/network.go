@@ -38,6 +38,7 @@ type network struct {
 	ports   int
 }
 
+// newNetwork returns a network without hosts. The seed decides the delay of each message.
 func newNetwork(seed uint64) *network {
 	return &network{
 		seed:  seed,
@@ -140,6 +141,7 @@ func (n *network) slowDown(name string, on bool) {
 	n.slow[name] += step(on)
 }
 
+// step returns the change of a counter of faults, of which several may overlap.
 func step(on bool) int {
 	if on {
 		return 1
@@ -184,7 +186,8 @@ func (n *network) kill(h *host, silent bool) {
 	h.dead, h.silent = true, silent
 	for _, c := range h.conns {
 		c.dropLocked()
-		if peer := c.peer; !silent && !n.cutLocked(h.name, peer.host.name) {
+		peer := c.peer
+		if !silent && !n.cutLocked(h.name, peer.host.name) {
 			delay := n.delayLocked(h.name, peer.host.name)
 			time.AfterFunc(delay, func() { peer.reset() })
 		}
@@ -343,6 +346,8 @@ func (h *host) dial(ctx context.Context, address string, timeout time.Duration) 
 	}
 }
 
+// connect connects two hosts. A host that does not listen refuses the connection, as the kernel
+// does.
 func (n *network) connect(from, to *host, target netip.AddrPort) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

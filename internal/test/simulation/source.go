@@ -73,6 +73,8 @@ func (a *app) Catalog(context.Context) (*mcp.Catalog, error) {
 	return cat, nil
 }
 
+// catalogOfTools returns the catalog: a tool that may be called again after a lost answer, and one
+// that may not.
 func catalogOfTools() *mcp.Catalog {
 	return &mcp.Catalog{
 		Server: mcp.Implementation{
@@ -89,6 +91,7 @@ func catalogOfTools() *mcp.Catalog {
 	}
 }
 
+// errKilled is the outcome of what a machine did when it was killed.
 var errKilled = errors.New("the machine was killed")
 
 // CallTool implements [mcp.Source].
@@ -100,7 +103,11 @@ func (a *app) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 }
 
 // run does what a call asks for, in a process of its caller unless that is 0.
-func (a *app) run(ctx context.Context, p *mcp.CallToolParams, process int) (*mcp.CallToolResult, error) {
+func (a *app) run(
+	ctx context.Context,
+	p *mcp.CallToolParams,
+	process int,
+) (*mcp.CallToolResult, error) {
 	var args arguments
 	if err := json.Unmarshal(p.Arguments, &args); err != nil {
 		return nil, err
@@ -140,6 +147,7 @@ func (a *app) describe(ctx context.Context, to *answer) {
 	}
 }
 
+// alone reports whether the replica sees no other one, which may be wrong while the network is cut.
 func (a *app) alone() bool { return len(a.replica.Peers()) == 0 }
 
 // result returns the answer with a body.

@@ -18,6 +18,7 @@ type trace struct {
 	lines []traceLine
 }
 
+// traceLine is an event and its virtual time.
 type traceLine struct {
 	at   time.Duration
 	text string

@@ -128,6 +128,7 @@ func textOf(r *mcp.CallToolResult) (string, error) {
 	return textOfJSON(raw)
 }
 
+// textOfJSON returns the text of a tool result. A tool error is an error.
 func textOfJSON(raw []byte) (string, error) {
 	var result struct {
 		Content []struct{ Text string }
@@ -236,6 +237,7 @@ func (u *user) post(ctx context.Context, target, body string) (reply, error) {
 	return r, nil
 }
 
+// request returns a request with the header fields of the user's session, if there is one.
 func (u *user) request(ctx context.Context, method string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, endpoint, body)
 	if err != nil {

@@ -89,6 +89,7 @@ func Run(seed uint64, opts *Options) *Report {
 	return w.report()
 }
 
+// newWorld returns a world of machines that are not started yet.
 func newWorld(seed uint64, opts *Options) *world {
 	w := &world{
 		seed:    seed,
@@ -146,6 +147,7 @@ func (w *world) violate(format string, args ...any) {
 	w.violations = append(w.violations, text)
 }
 
+// report returns what happened, with the hash that a replay must reproduce.
 func (w *world) report() *Report {
 	r := &Report{
 		Violations: w.violations,

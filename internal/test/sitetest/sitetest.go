@@ -67,6 +67,8 @@ func Open(t testing.TB, in sitewriter.Input, opts *sitewriter.Options) (*Built, 
 	return b, nil
 }
 
+// check fails the test unless the site has no lint errors and a naive reader can read all of its
+// resources.
 func (b *Built) check() {
 	b.t.Helper()
 	report, err := lint.Check(b.t.Context(), b.Files, nil)

@@ -21,6 +21,7 @@ import (
 //go:embed page.html
 var page string
 
+// pageURI is the address of the only user interface.
 const pageURI = "ui://fixture/page"
 
 func main() {
@@ -30,6 +31,8 @@ func main() {
 	}
 }
 
+// run serves the fixture over HTTP at a free port, or over stdin and stdout with -stdio. It prints
+// the address to stderr.
 func run() error {
 	source, err := newFixture()
 	if err != nil {
@@ -57,6 +60,7 @@ type fixture struct {
 
 var _ mcp.Source = (*fixture)(nil)
 
+// newFixture returns the source with one page and tools of each visibility.
 func newFixture() (*fixture, error) {
 	app, err := newPage()
 	if err != nil {
@@ -79,6 +83,8 @@ func newFixture() (*fixture, error) {
 	}, nil
 }
 
+// newPage returns a user interface that sets every field of the metadata, so that a host must
+// handle all of them.
 func newPage() (*apps.App, error) {
 	text, err := template.New("page").Funcs(apps.Funcs()).Parse(page)
 	if err != nil {
@@ -113,6 +119,7 @@ func newPage() (*apps.App, error) {
 	}, nil
 }
 
+// tools returns one tool for each way to connect a tool with a user interface.
 func tools() []mcp.Tool {
 	only := func(who apps.Visibility) []apps.Visibility {
 		return []apps.Visibility{who}
@@ -138,6 +145,7 @@ func tools() []mcp.Tool {
 	}
 }
 
+// Catalog implements [mcp.Source].
 func (f *fixture) Catalog(context.Context) (*mcp.Catalog, error) {
 	return f.catalog, nil
 }
@@ -170,11 +178,13 @@ func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 	}, nil
 }
 
+// answer is what each tool returns, for the page to show.
 type answer struct {
 	Tool string         `json:"tool"`
 	Told map[string]any `json:"told"`
 }
 
+// ReadResource implements [mcp.Source]. Only the page exists.
 func (f *fixture) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	if p.URI != pageURI {
 		return nil, mcp.ResourceNotFound(p.URI, "")
