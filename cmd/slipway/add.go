@@ -160,7 +160,11 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 
 // openEntry opens the source, and again after a login if the server requires one and the
 // user agrees. opened is called each time.
-func (a *installing) openEntry(cmd *cobra.Command, source string, opened func()) (entry *open.Addition, err error) {
+func (a *installing) openEntry(
+	cmd *cobra.Command,
+	source string,
+	opened func(),
+) (entry *open.Addition, err error) {
 	err = withLogin(cmd, func() error {
 		if entry != nil {
 			closeAddition(entry)
@@ -284,7 +288,8 @@ const takenHint = "--replace takes over the entries; --name adds the new one und
 
 // changes reports whether any file would change.
 func (a *installing) changes() bool {
-	return !bytes.Equal(a.before, a.after) || slices.ContainsFunc(a.plan.Files, (*clients.FilePlan).Changes)
+	return !bytes.Equal(a.before, a.after) ||
+		slices.ContainsFunc(a.plan.Files, (*clients.FilePlan).Changes)
 }
 
 // usable returns an error if no client would get any of the servers: then nothing is
@@ -292,7 +297,9 @@ func (a *installing) changes() bool {
 func (a *installing) usable() error {
 	for _, f := range a.plan.Files {
 		if f.Problem == "" && slices.ContainsFunc(f.Steps, func(s clients.Step) bool {
-			return s.Action == clients.Create || s.Action == clients.Update || s.Action == clients.Unchanged
+			return s.Action == clients.Create ||
+				s.Action == clients.Update ||
+				s.Action == clients.Unchanged
 		}) {
 			return nil
 		}

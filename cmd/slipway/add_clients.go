@@ -111,7 +111,9 @@ func chosenClients(answer string, found []clients.Client) ([]clients.Client, err
 	for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' }) {
 		number, _ := strconv.Atoi(word)
 		i := slices.IndexFunc(found, func(c clients.Client) bool {
-			return c.ID == word || slices.Contains(c.Aliases, word) || strings.EqualFold(c.Name, word)
+			return c.ID == word ||
+				slices.Contains(c.Aliases, word) ||
+				strings.EqualFold(c.Name, word)
 		})
 		if number >= 1 && number <= len(found) {
 			i = number - 1

@@ -122,7 +122,11 @@ func (q *answering) connect(o *open.Options) {
 }
 
 // answer answers a question of a server, see [client.Questions].
-func (q *answering) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (q *answering) answer(
+	ctx context.Context,
+	method string,
+	params json.RawMessage,
+) (json.RawMessage, error) {
 	if method != "elicitation/create" {
 		return nil, mcp.MethodNotFound(method)
 	}

@@ -35,7 +35,8 @@ func (q *answering) askForm(
 			}
 		}
 		fields = form.fields // when it is edited
-		if problems := form.problems(content); len(problems) > 0 && len(fields) > 0 {
+		problems := form.problems(content)
+		if len(problems) > 0 && len(fields) > 0 {
 			fmt.Fprintf(out, "not accepted: %s\n", visible.Line(strings.Join(problems, "; ")))
 			continue
 		}

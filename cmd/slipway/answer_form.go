@@ -85,7 +85,9 @@ func (form *elicitForm) missing(content map[string]json.RawMessage) (missing []*
 func (form *elicitForm) problems(content map[string]json.RawMessage) (lines []string) {
 	for _, p := range form.violations(content) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(p.Pointer, "/"), "/")
-		i := slices.IndexFunc(form.fields, func(f *formField) bool { return jsonscan.EscapeToken(f.Key) == name })
+		i := slices.IndexFunc(form.fields, func(f *formField) bool {
+			return jsonscan.EscapeToken(f.Key) == name
+		})
 		if i >= 0 && form.fields[i].secret {
 			p.Message = "not accepted"
 		}
@@ -152,6 +154,8 @@ func (form *elicitForm) parse(f *formField, text string) (json.RawMessage, error
 	return argument(form.parameters, f.Key, []string{text})
 }
 
+// parseYesNo returns the JSON boolean for an answer. It is stricter than a yes-or-no question: an
+// empty line is no answer.
 func parseYesNo(text string) (json.RawMessage, error) {
 	switch strings.ToLower(text) {
 	case "y", "yes", "true":
@@ -225,7 +229,8 @@ func (f *formField) kind() string {
 	if f.Kind == "array" && f.choices() != nil {
 		return "any of them, separated by commas"
 	}
-	if format, ok := schema.Formats()[f.Format]; ok && format.Accepts != nil {
+	format, ok := schema.Formats()[f.Format]
+	if ok && format.Accepts != nil {
 		return format.Text
 	}
 	return cmp.Or(fieldKinds[f.Kind], "JSON")

@@ -204,7 +204,9 @@ func onlyRequired(parameters []parameter) (name string, ok bool) {
 		if !p.required {
 			continue
 		}
-		if name != "" || slices.Contains(p.types, "array") || slices.Contains(p.types, "object") {
+		if name != "" ||
+			slices.Contains(p.types, "array") ||
+			slices.Contains(p.types, "object") {
 			return "", false
 		}
 		name = p.name
@@ -212,6 +214,7 @@ func onlyRequired(parameters []parameter) (name string, ok bool) {
 	return name, name != ""
 }
 
+// argumentsHint shows how a tool is called: its name and the arguments of its schema.
 func argumentsHint(tool *mcp.Tool) string {
 	return tool.Name + signature(tool.InputSchema)
 }
@@ -225,7 +228,8 @@ func argument(parameters []parameter, key string, values []string) (json.RawMess
 		p = parameters[i]
 	}
 	list := slices.Contains(p.types, "array")
-	if list && (len(values) > 1 || !json.Valid([]byte(values[0])) || values[0][0] != '[') {
+	if list &&
+		(len(values) > 1 || !json.Valid([]byte(values[0])) || values[0][0] != '[') {
 		return p.listOf(values)
 	}
 	if len(values) > 1 {
@@ -260,6 +264,7 @@ func untyped(value string) json.RawMessage {
 	return quoted(value)
 }
 
+// quoted returns a value as a JSON string.
 func quoted(value string) json.RawMessage {
 	text, err := mcp.Marshal(value)
 	if err != nil {
@@ -300,13 +305,15 @@ func fits(schemaType, text string) bool {
 	text = strings.TrimSpace(text)
 	switch c := text[0]; schemaType {
 	case "null", "boolean":
-		return text == "null" && schemaType == "null" || (text == "true" || text == "false") && schemaType == "boolean"
+		return text == "null" && schemaType == "null" ||
+			(text == "true" || text == "false") && schemaType == "boolean"
 	case "object":
 		return c == '{'
 	case "array":
 		return c == '['
 	case "integer":
-		return (c == '-' || '0' <= c && c <= '9') && !strings.ContainsAny(text, ".eE")
+		return (c == '-' || '0' <= c && c <= '9') &&
+			!strings.ContainsAny(text, ".eE")
 	case "number":
 		return c == '-' || '0' <= c && c <= '9'
 	}

@@ -27,8 +27,15 @@ type announcing struct {
 const quickBuild = 300 * time.Millisecond
 
 // started prints the banner. cat is the catalog of src from before.
-func (a *announcing) started(ctx context.Context, src mcp.Source, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
-	if building, ok := src.(serve.Pending); ok && len(cat.Tools)+len(cat.Prompts)+len(cat.Resources) > 0 {
+func (a *announcing) started(
+	ctx context.Context,
+	src mcp.Source,
+	cat *mcp.Catalog,
+	info *serve.Info,
+	needsToken bool,
+) {
+	building, ok := src.(serve.Pending)
+	if ok && len(cat.Tools)+len(cat.Prompts)+len(cat.Resources) > 0 {
 		quick, stop := context.WithTimeout(ctx, quickBuild)
 		_, err := building.Opened(quick)
 		stop()

@@ -187,7 +187,9 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 				return no("--yes asks nothing", "bundle init: cancelled, nothing was written")
 			}
 			answer := strings.TrimSpace(lines.Text())
-			if q.field == &d.Type && answer != "" && !slices.Contains(serverTypes(), answer) {
+			if q.field == &d.Type &&
+				answer != "" &&
+				!slices.Contains(serverTypes(), answer) {
 				fmt.Fprintln(out, meant(answer, serverTypes()))
 				continue
 			}

@@ -163,6 +163,7 @@ func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any
 	}
 }
 
+// isNumber reports whether text is a finite number. JSON has no other ones.
 func isNumber(text string) bool {
 	f, err := strconv.ParseFloat(text, 64)
 	return err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)

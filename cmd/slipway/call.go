@@ -37,7 +37,8 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
       --json-args -
   slipway call https://example.com/mcp wipe_cache --answer confirm=true`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if answers, _ := cmd.Flags().GetString("json-answers"); answers == "-" && jsonArgs == "-" {
+			answers, _ := cmd.Flags().GetString("json-answers")
+			if answers == "-" && jsonArgs == "-" {
 				return usage("write one of them as an object", "call: --json-args and --json-answers both read stdin")
 			}
 			object, err := jsonObject("--json-args", jsonArgs, cmd.InOrStdin())
@@ -106,8 +107,12 @@ func callContext(cmd *cobra.Command) context.Context {
 
 // call calls a tool with KEY=VALUE pairs, or with the arguments in object. An error about the
 // arguments gets a hint that lists those of the tool.
-func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult,
-	error) {
+func (c *openSource) call(
+	cmd *cobra.Command,
+	name string,
+	pairs []string,
+	object json.RawMessage,
+) (*mcp.CallToolResult, error) {
 	tool, err := c.tool(name)
 	if err != nil {
 		return nil, err

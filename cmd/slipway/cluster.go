@@ -36,7 +36,11 @@ const (
 
 // join joins the cluster, if there is one, and completes the options with the identity and
 // the key of the replica. leave is to be called after serving.
-func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Logger) (leave func(), err error) {
+func (f *clusterFlags) join(
+	ctx context.Context,
+	o *serve.Options,
+	log *slog.Logger,
+) (leave func(), err error) {
 	if f.urls == "" {
 		return func() {}, nil
 	}

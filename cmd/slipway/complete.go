@@ -41,7 +41,11 @@ chosen for other arguments. Prints one suggestion per line.
 
 // complete asks for values of the argument in the first pair, KEY=PREFIX, of a prompt or a
 // resource template. The other pairs are arguments that are already chosen.
-func (c *openSource) complete(cmd *cobra.Command, name string, pairs []string) (*mcp.CompleteResult, error) {
+func (c *openSource) complete(
+	cmd *cobra.Command,
+	name string,
+	pairs []string,
+) (*mcp.CompleteResult, error) {
 	if !c.cat.Completions {
 		return nil, no("", "%s: the source makes no suggestions", c.arg)
 	}

@@ -331,7 +331,13 @@ type addedJSON struct {
 
 // print reports the addition as JSON or text. Todo has the steps left to the user, such as
 // setting a secret.
-func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *stax.Added, entry *open.Addition) error {
+func (a *adding) print(
+	cmd *cobra.Command,
+	file string,
+	before []byte,
+	added *stax.Added,
+	entry *open.Addition,
+) error {
 	s := entry.Server()
 	todo, report := entry.Review(file, added)
 	if wantsJSON(cmd) {

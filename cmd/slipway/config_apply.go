@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
+// stateHelp is the paragraph about the ledger, in the help of each command that uses it.
 const stateHelp = `Written entries are recorded in clients.json in $SLIPWAY_STATE_DIR, or in the
 state folder of the system.`
 

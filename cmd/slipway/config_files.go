@@ -21,7 +21,8 @@ func projectFile() string {
 			if base == "mcp" && ext == ".json" {
 				continue // the manifest of a site, or the file of a client
 			}
-			if info, err := os.Stat(base + ext); err == nil && info.Mode().IsRegular() {
+			info, err := os.Stat(base + ext)
+			if err == nil && info.Mode().IsRegular() {
 				return base + ext
 			}
 		}
@@ -50,7 +51,8 @@ func defaultFiles(cmd *cobra.Command, files []string, scope *clients.Scope) ([]s
 	if err != nil {
 		return nil, err
 	}
-	if project := projectFile(); project != "" && !(typed && *scope == clients.User) {
+	project := projectFile()
+	if project != "" && !(typed && *scope == clients.User) {
 		return []string{project}, nil
 	}
 	if _, err := os.Stat(own); err != nil || typed && *scope != clients.User {

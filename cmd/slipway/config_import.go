@@ -66,7 +66,11 @@ keychain of the operating system, under the service "slipway", for
 }
 
 // importAll reads the config files of clients, or of all that have one.
-func importAll(list []clients.Client, scope clients.Scope, file string) (*clients.Imported, *check.Report, error) {
+func importAll(
+	list []clients.Client,
+	scope clients.Scope,
+	file string,
+) (*clients.Imported, *check.Report, error) {
 	place := &clients.Place{}
 	if list == nil {
 		if list = clients.Present(place, scope); len(list) == 0 {

@@ -55,7 +55,9 @@ func launcherSecrets(word string) (string, error) {
 // complete sets the options for the launcher, which gets the definitions files and the
 // declarations of secrets.
 func (t *translating) complete(files, declarations []string) error {
-	if t.Scope == clients.User && t.Program == "" && cmp.Or(t.OS, runtime.GOOS) == runtime.GOOS {
+	if t.Scope == clients.User &&
+		t.Program == "" &&
+		cmp.Or(t.OS, runtime.GOOS) == runtime.GOOS {
 		line, _ := launcher(t.Scope)
 		t.Program = line[0]
 		t.ProgramArgs = line[1:]

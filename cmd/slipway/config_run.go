@@ -147,7 +147,11 @@ endpoints, for clients that cannot connect to it themselves.
 
 // validFor is valid for one server: invalid definitions of other servers do not prevent
 // it from running.
-func (d *definitions) validFor(cmd *cobra.Command, files []string, server string) (*stax.Merged, error) {
+func (d *definitions) validFor(
+	cmd *cobra.Command,
+	files []string,
+	server string,
+) (*stax.Merged, error) {
 	merged, report, err := d.load(files)
 	if err != nil {
 		return nil, err

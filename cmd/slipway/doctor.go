@@ -147,7 +147,11 @@ func defaultAddress(getenv func(string) string, set string) string {
 }
 
 // open opens a source with the options of the command line and those of the diagnosis.
-func (d *diagnosis) open(ctx context.Context, source string, opts *client.Options) (mcp.Source, error) {
+func (d *diagnosis) open(
+	ctx context.Context,
+	source string,
+	opts *client.Options,
+) (mcp.Source, error) {
 	all := *d.opts
 	live := *d.opts.Live
 	server := *d.opts.Live.Source

@@ -26,7 +26,10 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := environmentName(f.Name)
 		value, _ := lookup(variable)
-		if value == "" || f.Changed || slices.Contains([]string{"help", "print-config", "json"}, f.Name) || isGlobal(f) {
+		if value == "" ||
+			f.Changed ||
+			slices.Contains([]string{"help", "print-config", "json"}, f.Name) ||
+			isGlobal(f) {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
@@ -68,6 +71,8 @@ func unknownVariables(flags *pflag.FlagSet, environ []string) (messages []string
 	return messages
 }
 
+// environmentName returns the variable that sets a flag of serve, such as MCP_SERVER_LOG_LEVEL for
+// log-level.
 func environmentName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -136,7 +141,8 @@ func (s *size) Set(text string) error {
 	factor := int64(1)
 	for _, u := range units() {
 		for _, suffix := range []string{u.name, u.name[:1] + "B", u.name[:1]} {
-			if rest, ok := strings.CutSuffix(strings.ToUpper(text), strings.ToUpper(suffix)); ok && factor == 1 {
+			rest, ok := strings.CutSuffix(strings.ToUpper(text), strings.ToUpper(suffix))
+			if ok && factor == 1 {
 				number = rest
 				factor = u.bytes
 			}
@@ -169,6 +175,7 @@ func (d *duration) Set(text string) error {
 	return nil
 }
 
+// unit is a suffix of sizes, and its number of bytes.
 type unit struct {
 	name  string
 	bytes int64

@@ -47,7 +47,8 @@ func applyGlobals(cmd *cobra.Command) error {
 	if color == "auto" {
 		color = ""
 	}
-	if root.OutOrStdout() == os.Stdout && (color == colorAlways || color == "" && colored(os.Stdout)) {
+	if root.OutOrStdout() == os.Stdout &&
+		(color == colorAlways || color == "" && colored(os.Stdout)) {
 		root.SetOut(&screen{file: os.Stdout}) // exact bytes, but colored
 	}
 	wide, _ := cmd.Flags().GetBool("wide") // not every command has it

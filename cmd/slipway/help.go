@@ -96,7 +96,9 @@ func flagRows(cmd *cobra.Command, section string) (rows []row) {
 		if cmd.HasParent() && isGlobal(f) {
 			return
 		}
-		if f.Hidden || group != section || f.Name == "help" && cmd.HasParent() {
+		if f.Hidden ||
+			group != section ||
+			f.Name == "help" && cmd.HasParent() {
 			return
 		}
 		value, usage := pflag.UnquoteUsage(f)
@@ -120,7 +122,8 @@ func flagRows(cmd *cobra.Command, section string) (rows []row) {
 
 // usageLine returns how to type a command.
 func usageLine(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() && (!cmd.HasParent() || len(strings.Fields(cmd.Use)) == 1) {
+	if cmd.HasAvailableSubCommands() &&
+		(!cmd.HasParent() || len(strings.Fields(cmd.Use)) == 1) {
 		return cmd.CommandPath() + " COMMAND"
 	}
 	return cmd.UseLine()

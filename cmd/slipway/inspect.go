@@ -74,7 +74,8 @@ func (i *inspector) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage("such as 127.0.0.1:8080", "inspect: --addr: %q is not an address with a port", i.addr)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	ip := net.ParseIP(host)
+	if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return usage("use 127.0.0.1, and a port forwarding such as ssh -L to reach it from elsewhere",
 			"inspect: --addr: %q is not an address of this machine only", host)
 	}
@@ -102,14 +103,20 @@ func (i *inspector) run(cmd *cobra.Command, args []string) error {
 }
 
 // serve serves the page until a signal.
-func (i *inspector) serve(cmd *cobra.Command, ln net.Listener, sources []*inspect.Source, opts *inspect.Options) error {
+func (i *inspector) serve(
+	cmd *cobra.Command,
+	ln net.Listener,
+	sources []*inspect.Source,
+	opts *inspect.Options,
+) error {
 	ctx, stop := serve.Signals(cmd.Context(), nil)
 	defer stop()
 	page := inspect.Handler(sources, opts)
 	address := page.Address(ln)
 	fmt.Fprintln(cmd.OutOrStdout(), address)
 	stderr := cmd.ErrOrStderr()
-	if in, ok := cmd.InOrStdin().(*os.File); ok && !i.noOpen && isTerminal(in) && isTerminal(stderr) {
+	in, ok := cmd.InOrStdin().(*os.File)
+	if ok && !i.noOpen && isTerminal(in) && isTerminal(stderr) {
 		remove, err := openBrowser(address)
 		defer remove()
 		if err != nil {
@@ -229,5 +236,7 @@ func (e hintedError) Hint() string { return e.hint }
 // isWebURL reports whether a text is an http or https URL.
 func isWebURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	return err == nil &&
+		u.Host != "" &&
+		(u.Scheme == "http" || u.Scheme == "https")
 }

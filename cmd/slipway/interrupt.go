@@ -63,7 +63,8 @@ func stopOnSignals(cmd *cobra.Command) {
 			return afterSignal(cmd, err)
 		case <-ctx.Done():
 		}
-		if s, ok := cmd.ErrOrStderr().(*screen); !ok || s.prompts.Load() == 0 {
+		s, ok := cmd.ErrOrStderr().(*screen)
+		if !ok || s.prompts.Load() == 0 {
 			select {
 			case err := <-done:
 				restore()
@@ -82,7 +83,8 @@ func afterSignal(cmd *cobra.Command, err error) error {
 	if err == nil || signalOf(cmd.Context()) == 0 {
 		return err
 	}
-	if known := new(failure); errors.As(err, &known) && known.code > 128 {
+	known := new(failure)
+	if errors.As(err, &known) && known.code > 128 {
 		return err
 	}
 	return interrupted(cmd, "")

@@ -57,6 +57,7 @@ func launcher(scope clients.Scope) (line []string, warning string) {
 type place int
 
 const (
+	// All places except installed are caches, from which the program can disappear.
 	installed place = iota
 	npxCache        // npx unpacks packages below _npx in the cache of npm
 	uvCache         // uvx unpacks packages below archive-v0 and environments-v2 in the cache of uv

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/lock"
 )
 
+// lockHelp is the paragraph about locks, in the help of each command that uses them.
 const lockHelp = `A lock pins sources to the state that was reviewed. Changed and new items are
 hidden and refused by serve, config run, ls, call, read, prompt, complete and
 site freeze until they are approved.`

@@ -59,7 +59,9 @@ func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err e
 // isDefinitionsFile reports whether a SOURCE is a file with definitions, by its name. Its
 // content is checked when it is opened.
 func isDefinitionsFile(arg string) bool {
-	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || stax.FormatOf(arg) == 0 {
+	if strings.Contains(arg, "://") ||
+		strings.HasPrefix(arg, "exec:") ||
+		stax.FormatOf(arg) == 0 {
 		return false
 	}
 	info, err := os.Stat(arg)

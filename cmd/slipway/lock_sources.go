@@ -141,7 +141,11 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 // serversIn returns the enabled servers of a definitions file. Each is opened with its whole
 // catalog, before overrides and tool lists apply, because the lock contains the server's own
 // names.
-func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options) (all []lock.Subject, err error) {
+func (l *locking) serversIn(
+	cmd *cobra.Command,
+	file string,
+	opts *open.Options,
+) (all []lock.Subject, err error) {
 	merged, err := l.secrets.valid(cmd, []string{file})
 	if err != nil {
 		return nil, err

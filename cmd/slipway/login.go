@@ -200,7 +200,8 @@ func (f *loginFlags) interaction(cmd *cobra.Command) *identity.Interaction {
 		openPage = openWith(f.browser)
 	}
 	var paste func(context.Context) (string, error)
-	if file, ok := cmd.InOrStdin().(*os.File); f.clientSecret != "-" && (!ok || isTerminal(file) || f.noBrowser) {
+	file, ok := cmd.InOrStdin().(*os.File)
+	if f.clientSecret != "-" && (!ok || isTerminal(file) || f.noBrowser) {
 		paste = readLines(cmd.InOrStdin())
 	}
 	return interaction(cmd, openPage, paste)
@@ -282,7 +283,11 @@ func (l *loginJSON) validity(now time.Time) string {
 }
 
 // defined returns a server of definitions, and the settings of its auth member.
-func (f *loginFlags) defined(cmd *cobra.Command, files []string, name string) (string, *identity.Settings, error) {
+func (f *loginFlags) defined(
+	cmd *cobra.Command,
+	files []string,
+	name string,
+) (string, *identity.Settings, error) {
 	var d definitions
 	settings, err := f.complete(cmd)
 	if err != nil {

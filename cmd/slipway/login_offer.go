@@ -49,7 +49,11 @@ func openStore(cmd *cobra.Command, folder, kept string) (*identity.Store, error)
 }
 
 // newIdentity returns the logins of the current user. log may be nil.
-func newIdentity(cmd *cobra.Command, allow []netip.Prefix, log *slog.Logger) (*identity.Client, error) {
+func newIdentity(
+	cmd *cobra.Command,
+	allow []netip.Prefix,
+	log *slog.Logger,
+) (*identity.Client, error) {
 	store, err := credentialStore(cmd)
 	if err != nil {
 		return nil, err
@@ -102,7 +106,9 @@ func withLogin(cmd *cobra.Command, run func() error) error {
 			continue
 		}
 		var need *identity.LoginRequiredError
-		if !errors.As(err, &need) || n > maxOffers || n > 1 && need.Repeated {
+		if !errors.As(err, &need) ||
+			n > maxOffers ||
+			n > 1 && need.Repeated {
 			return err
 		}
 		ok, loginErr := offers.make(need)

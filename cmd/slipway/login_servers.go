@@ -21,6 +21,7 @@ type serverLogins struct {
 	news  chan struct{}   // receives after an event; has room for one
 }
 
+// newServerLogins returns an empty list. The channel holds one signal, so that note never blocks.
 func newServerLogins() *serverLogins {
 	return &serverLogins{
 		known: make(map[string]bool),
@@ -44,6 +45,8 @@ func (l *serverLogins) observe(next func(client.Event)) func(client.Event) {
 	}
 }
 
+// note records that a server requires a login, once per server. It ignores other errors, and
+// servers that do not say where to log in.
 func (l *serverLogins) note(err error) {
 	var need *identity.LoginRequiredError
 	if !errors.As(err, &need) || !need.Advertised {
@@ -98,8 +101,13 @@ const maxLoginWait = 3 * time.Second
 
 // offerBefore is offer for a command that serves. It waits until the remote servers have started, or have
 // found out that they require a login.
-func (l *serverLogins) offerBefore(ctx context.Context, cmd *cobra.Command, servers *client.Roster) (done bool) {
-	if auto, _ := cmd.Flags().GetBool("login"); !auto && questionsOf(cmd) == nil {
+func (l *serverLogins) offerBefore(
+	ctx context.Context,
+	cmd *cobra.Command,
+	servers *client.Roster,
+) (done bool) {
+	auto, _ := cmd.Flags().GetBool("login")
+	if !auto && questionsOf(cmd) == nil {
 		return false
 	}
 	late := time.NewTimer(maxLoginWait)

@@ -12,7 +12,9 @@ import (
 )
 
 // kinds are the lists that ls prints; if none is selected, all.
-type kinds struct{ tools, resources, templates, prompts bool }
+type kinds struct {
+	tools, resources, templates, prompts bool
+}
 
 // listing is the output of ls --json. Fields may be added. A list that was not selected
 // is omitted.
@@ -95,7 +97,9 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 }
 
 // row is an entry in a list: what to type, and its description.
-type row struct{ name, about string }
+type row struct {
+	name, about string
+}
 
 // print prints the lists as tables. Empty ones are omitted.
 func (l *listing) print(w io.Writer) error {

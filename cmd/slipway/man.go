@@ -50,6 +50,7 @@ func writeManPages(dir string, cmd *cobra.Command) error {
 	return nil
 }
 
+// manName returns the name of a command's manual page, such as slipway-site-build.
 func manName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 }

@@ -17,6 +17,7 @@ import (
 const allowNetworkUsage = "also permit servers and redirects in this `network`: 10.1.0.0/16, private, loopback or " +
 	"any (repeatable)"
 
+// networkFlag adds the flag --allow-network, which networks reads.
 func networkFlag(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("allow-network", nil, allowNetworkUsage)
 }
@@ -98,6 +99,10 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 	}
 }
 
+// offersNothing reports whether a catalog is empty.
 func offersNothing(cat *mcp.Catalog) bool {
-	return len(cat.Tools) == 0 && len(cat.Resources) == 0 && len(cat.Templates) == 0 && len(cat.Prompts) == 0
+	return len(cat.Tools) == 0 &&
+		len(cat.Resources) == 0 &&
+		len(cat.Templates) == 0 &&
+		len(cat.Prompts) == 0
 }

@@ -47,7 +47,12 @@ func show[T any](cmd *cobra.Command, result T, text func(io.Writer, T) error) er
 
 // showList prints the list that a command results in: with --json as the member of an
 // object, which is an array even if the list is nil.
-func showList[T any](cmd *cobra.Command, member string, list []T, text func(io.Writer, []T) error) error {
+func showList[T any](
+	cmd *cobra.Command,
+	member string,
+	list []T,
+	text func(io.Writer, []T) error,
+) error {
 	if wantsJSON(cmd) {
 		return printJSON(cmd.OutOrStdout(), map[string]any{member: append([]T{}, list...)})
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
+// policyFileHelp and policyHelp are paragraphs in the help of each policy command.
 const policyFileHelp = `FILE is a policy, or the configuration of "slipway serve", such as slipway.yaml,
 with its policy and the rules of its tool scopes.`
 

@@ -237,7 +237,9 @@ func (t *tracker) compared(done, all int) { t.update("comparing", int64(done), i
 // draw shows the line if it is due. The caller has locked.
 func (t *tracker) draw() {
 	now := t.now()
-	if now.Sub(t.started) < progressDelay || now.Sub(t.last) < progressPause/2 || t.screen.prompts.Load() > 0 {
+	if now.Sub(t.started) < progressDelay ||
+		now.Sub(t.last) < progressPause/2 ||
+		t.screen.prompts.Load() > 0 {
 		return
 	}
 	t.last = now
@@ -304,7 +306,12 @@ func (t *tracker) finish() {
 
 // progressText returns a stage with a bar, the amounts, the rate and the remaining time, as
 // far as they are known.
-func progressText(stage string, done, all int64, took time.Duration, size func(n int64) string) string {
+func progressText(
+	stage string,
+	done, all int64,
+	took time.Duration,
+	size func(n int64) string,
+) string {
 	rate := ""
 	if took > 0 && done > 0 {
 		rate = ", " + size(int64(float64(done)/took.Seconds())) + "/s"

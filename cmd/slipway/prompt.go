@@ -44,7 +44,11 @@ roles.
 }
 
 // fill gets a prompt with arguments. Missing required ones are reported before the request.
-func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
+func (c *openSource) fill(
+	cmd *cobra.Command,
+	name string,
+	arguments map[string]string,
+) (*mcp.GetPromptResult, error) {
 	prompt, err := c.prompt(name)
 	if err != nil {
 		return nil, err

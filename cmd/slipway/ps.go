@@ -177,6 +177,7 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 	return out.flush()
 }
 
+// orDash returns a number for a table, where a dash is easier to skip than a zero.
 func orDash(n int) string {
 	if n == 0 {
 		return "-"
@@ -184,6 +185,7 @@ func orDash(n int) string {
 	return strconv.Itoa(n)
 }
 
+// dashed returns a text for a table, with a dash for an empty one.
 func dashed(text string) string {
 	if text == "" {
 		return "-"

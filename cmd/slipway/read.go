@@ -62,7 +62,8 @@ func (c *openSource) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResu
 // suggestion in message.
 func (c *openSource) elsewhere(uri, message string) string {
 	uris := resourceURIs(c)
-	if near := nearest.DidYouMean(uri, uris); near != "" && strings.Contains(message, near) {
+	near := nearest.DidYouMean(uri, uris)
+	if near != "" && strings.Contains(message, near) {
 		uris = nil
 	}
 	return c.meant(uri, uris, "--resources")

@@ -36,10 +36,12 @@ func releaseMemory() {
 		if len(fields) < 2 {
 			continue
 		}
-		if begin, end, ok := strings.Cut(fields[0], "-"); ok && len(fields) >= 5 {
+		begin, end, ok := strings.Cut(fields[0], "-")
+		if ok && len(fields) >= 5 {
 			from, to = hex(begin), hex(end)
 			file := fields[3] + " " + fields[4]
-			if here := uint64(reflect.ValueOf(releaseMemory).Pointer()); from <= here && here < to {
+			here := uint64(reflect.ValueOf(releaseMemory).Pointer())
+			if from <= here && here < to {
 				ours = file
 			}
 			if strings.Contains(fields[1], "w") || ours == "" || file != ours {

@@ -136,13 +136,20 @@ func (o *reporting) print(cmd *cobra.Command, inputs []string, r *check.Report) 
 }
 
 // write writes the findings to stdout or a file. An earlier report in the file is replaced.
-func (o *reporting) write(cmd *cobra.Command, out reportOutput, inputs []string, r *check.Report) error {
+func (o *reporting) write(
+	cmd *cobra.Command,
+	out reportOutput,
+	inputs []string,
+	r *check.Report,
+) error {
 	own := o.own != nil && (out.format == check.Text || out.format == check.JSON)
 	switch {
 	case own && out.file == "":
 		return o.own(cmd.OutOrStdout(), out.format)
 	case own:
-		return fsutil.Replace(out.file, 0o644, func(w io.Writer) error { return o.own(w, out.format) })
+		return fsutil.Replace(out.file, 0o644, func(w io.Writer) error {
+			return o.own(w, out.format)
+		})
 	case out.file == "" && out.format == check.Text:
 		return showFindings(cmd, r)
 	}
@@ -160,7 +167,9 @@ func (o *reporting) write(cmd *cobra.Command, out reportOutput, inputs []string,
 	if out.file == "" {
 		return r.Write(cmd.OutOrStdout(), out.format, opts)
 	}
-	return fsutil.Replace(out.file, 0o644, func(w io.Writer) error { return r.Write(w, out.format, opts) })
+	return fsutil.Replace(out.file, 0o644, func(w io.Writer) error {
+		return r.Write(w, out.format, opts)
+	})
 }
 
 // repositoryRoot returns the nearest folder with .git above the working directory, to which

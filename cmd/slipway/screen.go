@@ -34,10 +34,13 @@ type screen struct {
 type colorMode string
 
 const (
+	// The empty mode is auto: color on terminals, unless NO_COLOR is set.
 	colorAlways colorMode = "always"
 	colorNever  colorMode = "never"
 )
 
+// newScreen returns the screen on a terminal. It escapes control characters, which servers could
+// use to change what the user sees.
 func newScreen(f *os.File) *screen {
 	return &screen{
 		file:     f,

@@ -114,7 +114,12 @@ func registryFailed(client *registry.Client, err error) error {
 
 // printSearch prints the servers that a registry found. Finding none is exit code 1, so that
 // scripts notice it.
-func printSearch(cmd *cobra.Command, client *registry.Client, words []string, found *registry.Results) error {
+func printSearch(
+	cmd *cobra.Command,
+	client *registry.Client,
+	words []string,
+	found *registry.Results,
+) error {
 	out := searchJSON{
 		Registry: client.URL,
 		Servers:  []foundJSON{},

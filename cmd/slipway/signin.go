@@ -58,7 +58,8 @@ func (f *serveFlags) openBroker(cmd *cobra.Command, r *stax.Resolver, log *slog.
 		return err
 	}
 	for name, urls := range endpoints {
-		if name != "authorize" && name != "token" && name != "userinfo" || len(urls) > 1 {
+		if name != "authorize" && name != "token" && name != "userinfo" ||
+			len(urls) > 1 {
 			return usage("--sign-in-endpoint authorize=URL, token=URL and userinfo=URL",
 				"serve: --sign-in-endpoint: %q is unknown or repeated", name)
 		}

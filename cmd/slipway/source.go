@@ -93,7 +93,8 @@ func printProblems(stderr io.Writer) func(client.Event) {
 		one.Lock()
 		defer one.Unlock()
 		shown := e.Err
-		if need := (*identity.LoginRequiredError)(nil); errors.As(e.Err, &need) && need.Explains() {
+		need := (*identity.LoginRequiredError)(nil)
+		if errors.As(e.Err, &need) && need.Explains() {
 			shown = need
 		}
 		say(stderr, "server %s: %v", e.Name, shown)
@@ -202,7 +203,12 @@ func uniqueNames(args []string) (names []string) {
 
 // withSourceOptions is withSource with options adapted by change.
 // If the server requires a login, it offers one on a terminal and repeats the command.
-func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
+func withSourceOptions(
+	cmd *cobra.Command,
+	arg string,
+	change func(*open.Options),
+	do func(c *openSource) error,
+) error {
 	logins := newServerLogins()
 	return withLogin(cmd, func() error {
 		logins.forget() // what an earlier attempt lacked
@@ -311,7 +317,12 @@ func openAll(ctx context.Context, args, names []string, opts *open.Options, lock
 }
 
 // openServed opens sources to be served: one that hangs does not delay the others.
-func openServed(ctx context.Context, args []string, opts *open.Options, lock *guarding) ([]mcp.Source, error) {
+func openServed(
+	ctx context.Context,
+	args []string,
+	opts *open.Options,
+	lock *guarding,
+) ([]mcp.Source, error) {
 	d := opts.Definitions
 	return openAtOnce(args, func(arg string) (mcp.Source, error) {
 		own := lock.options(arg, opts)

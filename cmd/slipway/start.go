@@ -12,6 +12,7 @@ type startFlags struct{ wait time.Duration }
 // defaultStartWait is the value of --start-wait.
 const defaultStartWait = 300 * time.Millisecond
 
+// settings returns the setting for the flag and for definitions.startWait in a configuration file.
 func (f *startFlags) settings() []setting {
 	return []setting{{
 		key:   "definitions.startWait",

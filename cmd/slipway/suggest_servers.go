@@ -18,14 +18,17 @@ import (
 func definedServers(files ...string) []string {
 	var all []string
 	for _, file := range files {
-		if format := stax.FormatOf(file); format == 0 || format == stax.Script {
+		format := stax.FormatOf(file)
+		if format == 0 || format == stax.Script {
 			continue
 		}
 		doc, _, err := stax.ReadFile(file)
 		if err != nil {
 			continue // the command reports it
 		}
-		all = append(all, names(doc.Config.Servers, func(s stax.Server) string { return s.Name })...)
+		all = append(all, names(doc.Config.Servers, func(s stax.Server) string {
+			return s.Name
+		})...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -41,7 +44,11 @@ func writtenServers(s *clients.Selection) []string {
 }
 
 // fromLedger completes the names of entries that Slipway wrote, of the chosen clients.
-func fromLedger(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func fromLedger(
+	cmd *cobra.Command,
+	args []string,
+	prefix string,
+) ([]string, cobra.ShellCompDirective) {
 	scope := clients.Scope(cmd.Flags().Lookup("scope").Value.String())
 	list := func(*cobra.Command, []string) []string {
 		return writtenServers(&clients.Selection{Scope: scope})

@@ -55,7 +55,9 @@ func fromSource(list func(*openSource) []string, arguments *argumentWords) cobra
 func newKeys(parameters []parameter, pairs []string) []string {
 	var keys []string
 	for _, p := range parameters {
-		used := slices.ContainsFunc(pairs, func(pair string) bool { return strings.HasPrefix(pair, p.name+"=") })
+		used := slices.ContainsFunc(pairs, func(pair string) bool {
+			return strings.HasPrefix(pair, p.name+"=")
+		})
 		if !used || slices.Contains(p.types, "array") {
 			keys = append(keys, p.name+"=")
 		}
@@ -80,7 +82,9 @@ func completableNames(c *openSource) []string {
 	if !c.cat.Completions {
 		return nil
 	}
-	templates := names(c.cat.Templates, func(t mcp.ResourceTemplate) string { return t.URITemplate })
+	templates := names(c.cat.Templates, func(t mcp.ResourceTemplate) string {
+		return t.URITemplate
+	})
 	return append(promptNames(c), templates...)
 }
 
@@ -133,7 +137,12 @@ func completableKeys(c *openSource, name string) []parameter {
 }
 
 // suggestedValues asks the source as "slipway complete" does.
-func suggestedValues(cmd *cobra.Command, c *openSource, name, key, prefix string, pairs []string) []string {
+func suggestedValues(
+	cmd *cobra.Command,
+	c *openSource,
+	name, key, prefix string,
+	pairs []string,
+) []string {
 	result, err := c.complete(cmd, name, append([]string{key + "=" + prefix}, pairs...))
 	if err != nil {
 		return nil
@@ -148,7 +157,11 @@ func suggestedValues(cmd *cobra.Command, c *openSource, name, key, prefix string
 }
 
 // toolsOfSource completes a flag with the tools of the source, the first argument.
-func toolsOfSource(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func toolsOfSource(
+	cmd *cobra.Command,
+	args []string,
+	prefix string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, offerWords
 	}

@@ -40,7 +40,10 @@ func questionsOf(cmd *cobra.Command) *questions {
 		return q
 	}
 	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) || wantsJSON(cmd) {
+	if !ok ||
+		!isTerminal(in) ||
+		!isTerminal(cmd.ErrOrStderr()) ||
+		wantsJSON(cmd) {
 		return nil
 	}
 	q := &questions{
@@ -116,7 +119,11 @@ func (q *questions) read(ctx context.Context, read func() (string, error)) (stri
 
 // choose asks until the user types one of the words or its first letter, and returns the
 // word. Enter means fallback, or asks again if that is empty.
-func (q *questions) choose(ctx context.Context, prompt, fallback string, words ...string) (string, error) {
+func (q *questions) choose(
+	ctx context.Context,
+	prompt, fallback string,
+	words ...string,
+) (string, error) {
 	for {
 		text, err := q.line(ctx, prompt)
 		if err != nil {

@@ -99,9 +99,16 @@ func (f *serveFlags) checkProof(
 		switch {
 		case errors.As(err, &setup):
 			missing = append(missing, err)
-			log.Warn("callers of an issuer cannot log in to servers", "issuer", issuer, "error", err, "hint", setup.Hint)
+			log.Warn("callers of an issuer cannot log in to servers",
+				"issuer", issuer,
+				"error", err,
+				"hint", setup.Hint,
+			)
 		case err != nil: // it may recover
-			log.Warn("issuer not reached, its callers may be unable to log in to servers", "issuer", issuer, "error", err)
+			log.Warn("issuer not reached, its callers may be unable to log in to servers",
+				"issuer", issuer,
+				"error", err,
+			)
 		}
 	}
 	if len(missing) < len(f.issuers) {

@@ -24,7 +24,12 @@ func logTraffic(log *slog.Logger) tap.Func {
 		case tap.Head:
 			logHead(log, e)
 		default:
-			log.Debug("traffic", "kind", e.Kind, "sent", e.Sent, "channel", e.Channel, "bytes", len(e.Body))
+			log.Debug("traffic",
+				"kind", e.Kind,
+				"sent", e.Sent,
+				"channel", e.Channel,
+				"bytes", len(e.Body),
+			)
 		}
 	}
 }
