@@ -36,6 +36,7 @@ func IsPort(s string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
+// isNumber reports whether s consists of decimal digits, without a sign.
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

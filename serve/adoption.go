@@ -133,7 +133,10 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 	case s == nil:
 		return placed, false, true
 	}
-	if home == nil && retiring && len(p.unreachable) == 0 && p.forwards.hops < maxHops {
+	if home == nil &&
+		retiring &&
+		len(p.unreachable) == 0 &&
+		p.forwards.hops < maxHops {
 		next := p.replica.Successor(p.id)
 		if next != nil && p.sessions.release(r.Context(), s, next.ID) {
 			p.forwards.released = released{p.replica.ID(), s.releasedAt()}
@@ -178,7 +181,10 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 
 // send forwards a request to the replica with that id, if it is another one that is alive.
 func (p *placer) send(w http.ResponseWriter, r *http.Request, id string) (done bool) {
-	if id == "" || id == p.replica.ID() || p.unreachable[id] || p.forwards.hops >= maxHops {
+	if id == "" ||
+		id == p.replica.ID() ||
+		p.unreachable[id] ||
+		p.forwards.hops >= maxHops {
 		return false
 	}
 	peer := p.replica.Holder(r.Context(), id)

@@ -96,6 +96,7 @@ func (auditor) Leave(context.Context, server.Operation) {}
 // lineBuffer is a pooled buffer for building a line.
 type lineBuffer struct{ b []byte }
 
+// lineBuffers are the buffers of lines: each call writes several, none of which is kept.
 var lineBuffers = sync.Pool{New: func() any {
 	return &lineBuffer{make([]byte, 0, 1024)}
 }}
@@ -167,6 +168,7 @@ func (a *Audit) connection(e *identity.Event) {
 	a.add(append(l.b, '}'))
 }
 
+// opened writes the first line of this process.
 func (a *Audit) opened() { a.event("opened", 0) }
 
 // event records an event of the log itself.
@@ -202,6 +204,7 @@ type auditLine struct {
 	cut bool // something was too long or too much
 }
 
+// key appends a comma and a name, which must need no escapes in JSON.
 func (l *auditLine) key(name string) {
 	l.b = append(append(append(l.b, `,"`...), name...), `":`...)
 }
@@ -300,6 +303,7 @@ func (l *auditLine) claims(mapped map[string][]string) {
 	l.b = append(l.b, '}')
 }
 
+// number appends a member with an integer.
 func (l *auditLine) number(name string, value int64) {
 	l.key(name)
 	l.b = strconv.AppendInt(l.b, value, 10)
@@ -462,6 +466,7 @@ type hashes struct {
 	id   string    // identifies the key without revealing it
 }
 
+// keyed is an HMAC with a buffer for its sum, reused between lines.
 type keyed struct {
 	hash.Hash
 	sum []byte

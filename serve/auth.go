@@ -186,7 +186,11 @@ func isToken(s string) bool {
 	for i := range len(body) {
 		c := body[i]
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (c < '-' || c > '9') && c != '_' && c != '~' && c != '+' {
+		if !letter &&
+			(c < '-' || c > '9') &&
+			c != '_' &&
+			c != '~' &&
+			c != '+' {
 			return false
 		}
 	}

@@ -130,9 +130,12 @@ func (b *Broker) user(u *identity.User) (*mcp.Principal, error) {
 		if found.err != nil {
 			return nil, found.err
 		}
-		allowed := slices.ContainsFunc(values, func(value string) bool { return slices.Contains(b.allow[path], value) })
+		allowed := slices.ContainsFunc(values, func(value string) bool {
+			return slices.Contains(b.allow[path], value)
+		})
 		// An address that is not verified is what its user claims.
-		if verified := u.Claims["email_verified"]; path == "email" && verified != nil {
+		verified := u.Claims["email_verified"]
+		if path == "email" && verified != nil {
 			allowed = allowed && strings.Trim(string(verified), `"`) == "true"
 		}
 		if !allowed {

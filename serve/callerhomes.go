@@ -128,7 +128,11 @@ type homeQuery struct {
 
 // find returns the home of a caller, entered, if it is this replica; the caller of find calls leave. Otherwise it
 // returns the replica to which the request belongs.
-func (c *callerHomes) find(ctx context.Context, caller string, q homeQuery) (*callerHome, *cluster.Peer, error) {
+func (c *callerHomes) find(
+	ctx context.Context,
+	caller string,
+	q homeQuery,
+) (*callerHome, *cluster.Peer, error) {
 	for range 2 * maxHops {
 		if departing := c.departure(); departing != nil {
 			return c.afterDeparture(ctx, caller, departing)
@@ -170,6 +174,7 @@ func (c *callerHomes) find(ctx context.Context, caller string, q homeQuery) (*ca
 	return nil, nil, errCallerBusy
 }
 
+// departure returns departing, for callers without the lock.
 func (c *callerHomes) departure() chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +205,11 @@ func (c *callerHomes) holder(ctx context.Context, id string, q homeQuery) *clust
 }
 
 // byRecord finds the home of a caller by its record in the engine, or makes this replica the home.
-func (c *callerHomes) byRecord(ctx context.Context, caller string, q homeQuery) (*callerHome, *cluster.Peer, error) {
+func (c *callerHomes) byRecord(
+	ctx context.Context,
+	caller string,
+	q homeQuery,
+) (*callerHome, *cluster.Peer, error) {
 	if !c.sessions.usable.Load() {
 		return nil, nil, errNoRecords
 	}
@@ -242,7 +251,11 @@ func (c *callerHomes) choose(caller string) *cluster.Peer {
 
 // claim makes this replica the home of a caller, and enters it. old is the record of the previous home, or nil. Of
 // concurrent requests, one claims the home; the others get [cluster.ErrConflict] afterwards.
-func (c *callerHomes) claim(ctx context.Context, caller string, old *cluster.Claim) (*callerHome, error) {
+func (c *callerHomes) claim(
+	ctx context.Context,
+	caller string,
+	old *cluster.Claim,
+) (*callerHome, error) {
 	c.mu.Lock()
 	if begun := c.claiming[caller]; begun != nil || c.departing != nil {
 		c.mu.Unlock()
@@ -320,6 +333,7 @@ func (c *callerHomes) enter(caller string) (h *callerHome, left <-chan struct{})
 	return h, nil
 }
 
+// enterLocked counts a request at a home and notes the time of its use. leave ends the request.
 func (c *callerHomes) enterLocked(h *callerHome) {
 	h.active++
 	h.used = time.Now()
@@ -431,7 +445,9 @@ func (c *callerHomes) handOver(ctx context.Context, caller string) {
 // and then does not wait for a while.
 func (c *callerHomes) awaitIdle(ctx context.Context, h *callerHome) {
 	c.mu.Lock()
-	if h.leaving != nil || h.active == 0 || h.held == nil && time.Since(h.heldUntil) < holdEach {
+	if h.leaving != nil ||
+		h.active == 0 ||
+		h.held == nil && time.Since(h.heldUntil) < holdEach {
 		c.mu.Unlock()
 		return
 	}
@@ -489,6 +505,8 @@ func (c *callerHomes) foundAt(caller string) string {
 	return c.elsewhere[caller]
 }
 
+// noteElsewhere remembers that another replica is the home of a caller. A full cache is cleared:
+// the records in the engine are authoritative.
 func (c *callerHomes) noteElsewhere(caller, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -568,6 +586,8 @@ func (c *callerHomes) runRenewals(ctx context.Context) {
 	}
 }
 
+// markDirty has flush write the records of homes again. Homes that are leaving write their own last
+// record.
 func (c *callerHomes) markDirty(all ...*callerHome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

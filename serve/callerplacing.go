@@ -177,7 +177,11 @@ func (p *placer) callerBusy(w http.ResponseWriter, r *http.Request, err error) {
 
 // atHome enters the home of the caller of a session that this replica has, or moves the session there. s is nil for a
 // session without a record, which ends if its home is elsewhere. ok is false if the session has to be placed again.
-func (p *placer) atHome(w http.ResponseWriter, r *http.Request, s *ownedSession) (home *callerHome, done, ok bool) {
+func (p *placer) atHome(
+	w http.ResponseWriter,
+	r *http.Request,
+	s *ownedSession,
+) (home *callerHome, done, ok bool) {
 	if !p.homes.active() {
 		return nil, false, true
 	}

@@ -73,7 +73,8 @@ func (o *ClaimOptions) parse() (*claimPaths, error) {
 		return nil, fmt.Errorf("%d claim paths, want at most %d", len(all), maxClaimPaths)
 	}
 	for _, path := range all {
-		if path == "" || strings.Count(path, ".") >= maxClaimDepth && !strings.Contains(path, "/") {
+		if path == "" ||
+			strings.Count(path, ".") >= maxClaimDepth && !strings.Contains(path, "/") {
 			return nil, fmt.Errorf("claim path %q: want names separated by dots, at most %d", path, maxClaimDepth)
 		}
 	}

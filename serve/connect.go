@@ -131,6 +131,7 @@ func (p *connectPage) browserCookie() string {
 	return name
 }
 
+// secure reports whether browsers reach the page by HTTPS, so that cookies can be limited to it.
 func (p *connectPage) secure() bool {
 	return strings.HasPrefix(p.admission.policy.Load().public, "https://")
 }
@@ -271,6 +272,7 @@ type connectView struct {
 	Ticket           *identity.Ticket
 }
 
+// write answers with the page.
 func (v *connectView) write(w http.ResponseWriter, status int) {
 	writePage(w, status, v.page())
 }

@@ -86,7 +86,8 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 		return nil, err
 	}
 	tools := o.rules.tools.Load()
-	if was := r.rules.tools.Load(); was != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
+	was := r.rules.tools.Load()
+	if was != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
 		tools = was // which knows the tools that had other names
 	}
 	certificate := func() {}

@@ -36,7 +36,9 @@ const maxEndpoints = 64
 
 // Check returns an error for an endpoint that cannot be served.
 func (e *Endpoint) Check() error {
-	if !servercard.IsWord(e.Name, "._-") || len(e.Name) > maxHolder || e.Name == "server-card" {
+	if !servercard.IsWord(e.Name, "._-") ||
+		len(e.Name) > maxHolder ||
+		e.Name == "server-card" {
 		return fmt.Errorf("endpoint %q: a name consists of letters, digits and ._-, up to 64", e.Name)
 	}
 	if len(e.Items) == 0 {
@@ -113,8 +115,13 @@ func (o *Options) proveEndpoints(cat *mcp.Catalog, unknown bool) error {
 			if !slices.Contains(known, server) {
 				return &EndpointError{e.Name, fmt.Sprintf("no source is named %q%s", server, otherwise(server, known))}
 			}
-			if parts && !unknown && !offers(cat, server, pattern, slices.Contains(o.SourceNames, server)) {
-				o.Logger.Warn("endpoint has a pattern that matches nothing", "endpoint", e.Name, "pattern", item)
+			if parts &&
+				!unknown &&
+				!offers(cat, server, pattern, slices.Contains(o.SourceNames, server)) {
+				o.Logger.Warn("endpoint has a pattern that matches nothing",
+					"endpoint", e.Name,
+					"pattern", item,
+				)
 			}
 		}
 	}
@@ -162,7 +169,11 @@ type endpointKey struct{}
 
 // newEndpoints returns the handlers of the endpoints by path. o are the options of the
 // handler of the whole Source before its own admission is part of them.
-func (o *Options) newEndpoints(src mcp.Source, main *admission, sessions *ownedSessions) map[string]*namedEndpoint {
+func (o *Options) newEndpoints(
+	src mcp.Source,
+	main *admission,
+	sessions *ownedSessions,
+) map[string]*namedEndpoint {
 	all := make(map[string]*namedEndpoint)
 	for _, e := range o.Endpoints[:min(len(o.Endpoints), maxEndpoints)] {
 		set, err := e.members()

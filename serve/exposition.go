@@ -21,7 +21,8 @@ type exposition struct {
 func acceptsOpenMetrics(h http.Header) bool {
 	first, _, _ := strings.Cut(h.Get("Accept"), ",")
 	name, params, _ := strings.Cut(first, ";")
-	return strings.TrimSpace(name) == "application/openmetrics-text" && !strings.Contains(params, "version=0")
+	return strings.TrimSpace(name) == "application/openmetrics-text" &&
+		!strings.Contains(params, "version=0")
 }
 
 // contentType returns the media type of the format.
@@ -157,7 +158,9 @@ func (e *exemplar) write(t *exposition) {
 }
 
 // column is a metric with one value for each row of a table.
-type column struct{ name, kind, help string }
+type column struct {
+	name, kind, help string
+}
 
 // row has the values of one label, in the order of the columns.
 type row struct {

@@ -152,6 +152,7 @@ func (v *fileView) enter(ctx context.Context, op server.Operation, tools []strin
 	return v.gate.Enter(ctx, op)
 }
 
+// observe reports a download to the observer like a call, if there is an observer.
 func (v *fileView) observe(ctx context.Context, e server.Event) {
 	if v.observer != nil {
 		v.observer.Observe(ctx, e)

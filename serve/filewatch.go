@@ -63,7 +63,10 @@ func (w *fileWatch) check() (changed bool) {
 			continue
 		}
 		was := w.seen[i]
-		if was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) || was.Size() != now.Size() {
+		if was == nil ||
+			!os.SameFile(was, now) ||
+			!was.ModTime().Equal(now.ModTime()) ||
+			was.Size() != now.Size() {
 			changed = true
 		}
 		w.seen[i] = now

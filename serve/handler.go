@@ -89,7 +89,8 @@ func (o *Options) surface(src mcp.Source) *surface {
 			auth:   o.Auth,
 		},
 	}
-	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
+	public, err := parsePublicURL(o.PublicURL)
+	if o.PublicURL != "" && err == nil {
 		s.discovery.public = public
 	}
 	return s
@@ -97,7 +98,8 @@ func (o *Options) surface(src mcp.Source) *surface {
 
 // acceptPublicHost adds the host of the public URL to those that requests may name.
 func (o *Options) acceptPublicHost() {
-	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
+	public, err := parsePublicURL(o.PublicURL)
+	if o.PublicURL != "" && err == nil {
 		o.HTTP.AllowedHosts = append(slices.Clone(o.HTTP.AllowedHosts), public.Host)
 	}
 }

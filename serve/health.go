@@ -14,6 +14,7 @@ import (
 // answer before the prober's timeout, which is often a second.
 const readyWithin = 800 * time.Millisecond
 
+// health serves the health checks, which need no token.
 type health struct {
 	source mcp.Source
 	// servers and config return the state of upstream servers and of the configuration
@@ -81,12 +82,15 @@ func (h *health) state(ctx context.Context) Health {
 	}
 }
 
+// live serves /livez: the process answers. It does not depend on the source, since a restart would
+// not help.
 func (h *health) live(w http.ResponseWriter, r *http.Request) {
 	if isGet(w, r) {
 		answerHealth(w, "text/plain; charset=utf-8", StatusOK, StatusOK+"\n")
 	}
 }
 
+// ready serves /readyz, with status 503 while requests should go elsewhere.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if isGet(w, r) {
 		status := h.state(r.Context()).Status

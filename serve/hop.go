@@ -64,6 +64,7 @@ const (
 	hopWaiting  // the owner does not answer at present; the request was not sent
 )
 
+// hopOutcomes are the names of the outcomes in metrics and logs.
 var hopOutcomes = [...]string{"answered", "refused", "broken", "suspended"}
 
 // Headers between replicas. They are removed from requests of clients.
@@ -88,6 +89,7 @@ const (
 // forwarded.
 type hoppedKey struct{}
 
+// hopped is the state of a request on its way between replicas.
 type hopped struct {
 	hops     int
 	released released
@@ -311,6 +313,7 @@ func (c *hopContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// removeHopHeaders removes the fields that only replicas may send, from the request of a client.
 func removeHopHeaders(h http.Header) {
 	h.Del(hopClient)
 	h.Del(hopLocal)
@@ -347,7 +350,8 @@ func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, d
 		if id := sessionOf(r); id != "" {
 			return h.placeSession(w, r, id)
 		}
-		if owner := h.taskOwner(r); owner != "" && owner != h.hop.replica.ID() && forwarded == nil {
+		owner := h.taskOwner(r)
+		if owner != "" && owner != h.hop.replica.ID() && forwarded == nil {
 			peer = h.hop.replica.Find(r.Context(), owner)
 		}
 	case h.connect != nil && strings.HasPrefix(r.URL.Path, identity.ConnectPath) && forwarded == nil:
@@ -390,7 +394,12 @@ func (h *Handler) taskOwner(r *http.Request) string {
 // forward sends a request to a replica and copies the answer, as it comes if it is a
 // stream. If the other replica is lost meanwhile, the client gets an error at once. It returns
 // false if the replica cannot be reached, or is full: the request was not served, and is not answered.
-func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, as *hopped) (sent bool) {
+func (p *hop) forward(
+	w http.ResponseWriter,
+	r *http.Request,
+	peer *cluster.Peer,
+	as *hopped,
+) (sent bool) {
 	kept := p.reserveBody(r.ContentLength)
 	if kept {
 		defer p.keptBytes.Add(-r.ContentLength)
@@ -409,7 +418,8 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	outcome := hopAnswered
 	defer func() {
 		cause := context.Cause(ctx)
-		if outcome != hopRefused && (errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
+		if outcome != hopRefused &&
+			(errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
 			outcome = hopBroken // perhaps in the middle of its answer
 		}
 		p.outcomes[outcome].Add(1)
@@ -421,7 +431,11 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 	out := r.WithContext(ctx)
 	out.Body = body
 	if kept {
-		out.GetBody = func() (io.ReadCloser, error) { return nil, errors.ErrUnsupported } // it is sent at once
+		// GetBody only marks that the body is complete: the transport sends it together with the
+		// header and never calls this.
+		out.GetBody = func() (io.ReadCloser, error) {
+			return nil, errors.ErrUnsupported
+		}
 	}
 	resp, err := peer.Send(out, as.fields(r))
 	if err != nil {
@@ -620,14 +634,23 @@ func (p *hop) refuseStopped(w http.ResponseWriter, r *http.Request) {
 
 // failed answers a request whose owner did not, unless it was not sent: the owner refused the connection, or
 // was found to have left before there was one.
-func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error) (outcome int) {
+func (p *hop) failed(
+	w http.ResponseWriter,
+	r *http.Request,
+	peer *cluster.Peer,
+	err error,
+) (outcome int) {
 	outcome = hopBroken
 	cause := context.Cause(r.Context())
 	var unsent *hophttp.NotSentError
 	if errors.As(err, &unsent) && (cause == nil || errors.Is(cause, cluster.ErrGone)) {
 		outcome = hopRefused
 	}
-	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
+	p.log.Warn("request not forwarded",
+		"replica", peer.ID,
+		"outcome", hopOutcomes[outcome],
+		"error", err,
+	)
 	if outcome == hopBroken {
 		p.refuse(w, r, http.StatusBadGateway, mcp.CodeInternalError,
 			"the replica that served the request was lost: it may have run")
@@ -637,7 +660,13 @@ func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer,
 
 // refuse answers with an error of the protocol, or on the page for logins with one for its
 // reader.
-func (p *hop) refuse(w http.ResponseWriter, r *http.Request, status int, code mcp.Code, message string) {
+func (p *hop) refuse(
+	w http.ResponseWriter,
+	r *http.Request,
+	status int,
+	code mcp.Code,
+	message string,
+) {
 	if !strings.HasPrefix(r.URL.Path, EndpointPath) {
 		p.handler.connect.fail(w, &identity.TicketError{Text: "The gateway was restarted. " +
 			"Go back to your MCP client and try again to get another address."})

@@ -122,7 +122,9 @@ func ping(peer *cluster.Peer) error {
 	if err == nil {
 		_ = resp.Body.Close()
 	}
-	if ctx.Err() == nil || peer.Context().Err() != nil || time.Since(began) > probeTimeout+probeLate {
+	if ctx.Err() == nil ||
+		peer.Context().Err() != nil ||
+		time.Since(began) > probeTimeout+probeLate {
 		return nil
 	}
 	return errSuspended

@@ -106,7 +106,9 @@ func NewIntrospection(opts *IntrospectionOptions) (*Introspection, error) {
 	o.Leeway = cmp.Or(max(o.Leeway, 0), 30*time.Second)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
 	client := *cmp.Or(o.Client, http.DefaultClient)
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	v.client = &client
 	return v, nil
 }
@@ -126,7 +128,8 @@ func (v *Introspection) forEndpoint(name string) Verifier {
 
 // Verify implements [Verifier].
 func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principal, error) {
-	if issuer := issuerIn(token); issuer != "" && issuer != v.opts.Issuer {
+	issuer := issuerIn(token)
+	if issuer != "" && issuer != v.opts.Issuer {
 		return nil, invalid("not a token of %s", v.opts.Issuer)
 	}
 	sum := sumOf(token)
@@ -170,7 +173,8 @@ func (v *Introspection) Verify(ctx context.Context, token string) (*mcp.Principa
 			answer.until = p.Expires
 		}
 		close(answer.done)
-		if f := v.revoked.Load(); f != nil && accepted && errors.Is(err, ErrToken) {
+		f := v.revoked.Load()
+		if f != nil && accepted && errors.Is(err, ErrToken) {
 			(*f)(token)
 		}
 	}()

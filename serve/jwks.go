@@ -32,7 +32,8 @@ type keys struct {
 // candidates returns the keys that may have signed a token with that header.
 func (k *keys) candidates(h jose.Header) (fitting []jose.JSONWebKey) {
 	for _, key := range k.all {
-		if (h.KeyID == "" || key.KeyID == h.KeyID) && (key.Algorithm == "" || key.Algorithm == h.Algorithm) {
+		if (h.KeyID == "" || key.KeyID == h.KeyID) &&
+			(key.Algorithm == "" || key.Algorithm == h.Algorithm) {
 			fitting = append(fitting, key)
 		}
 	}
@@ -45,6 +46,7 @@ func (k *keys) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// has reports whether a key with the ID exists. Tokens without an ID may be signed with any key.
 func (k *keys) has(id string) bool {
 	return id == "" || slices.ContainsFunc(k.all, func(key jose.JSONWebKey) bool {
 		return key.KeyID == id
@@ -75,6 +77,7 @@ type keySet struct {
 	jwksURL  string    // guarded by fetching
 }
 
+// fetched is the outcome of the last successful fetch.
 type fetched struct {
 	// keys are valid for a time after at.
 	keys *keys
@@ -120,6 +123,7 @@ func (w *waitingRoom) enter(ctx context.Context, ofAddress int) (leave func(), o
 	return func() { w.leave(key) }, true
 }
 
+// leave gives back the place of a request that waited, in total and of its client.
 func (w *waitingRoom) leave(key clientKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +141,9 @@ func newKeySet(o *JWTOptions) *keySet {
 		client = *o.Client
 	}
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+		if len(via) > 5 ||
+			r.URL.Host != via[0].URL.Host ||
+			r.URL.Scheme != via[0].URL.Scheme {
 			return errors.New("redirected to another host")
 		}
 		return nil
@@ -167,6 +173,7 @@ func (s *keySet) loaded(now time.Time) *keys {
 	return f.keys
 }
 
+// refresh fetches the keys again. The caller has acquired fetching, which refresh releases.
 func (s *keySet) refresh() {
 	defer func() { <-s.fetching }()
 	_ = s.fetch(context.Background(), true) // the error is kept as failure; the old keys stay in use
@@ -340,7 +347,8 @@ func (s *keySet) fetch(ctx context.Context, announce bool) error {
 		k = was.keys // tokens verified with these keys stay remembered
 	}
 	s.state.Store(&fetched{k, now})
-	if f := s.changed.Load(); f != nil && was != nil && !same && announce {
+	f := s.changed.Load()
+	if f != nil && was != nil && !same && announce {
 		(*f)(k)
 	}
 	return nil

@@ -400,6 +400,7 @@ type verified struct {
 	byID map[uint64]remembered
 }
 
+// remembered is a token that was verified, until it expires.
 type remembered struct {
 	// token is compared in full, because hashes can collide.
 	token     string
@@ -408,6 +409,7 @@ type remembered struct {
 	until     time.Time
 }
 
+// maxVerified limits the tokens that are remembered. A forgotten token is verified again.
 const maxVerified = 10_000
 
 // get returns the principal of a token that was verified with the same keys and has not
@@ -419,7 +421,8 @@ func (v *verified) get(token string, k *keys, now time.Time) (p *mcp.Principal, 
 	if v.keys != k {
 		return nil, ""
 	}
-	if r, ok := v.byID[id]; ok && r.token == token && now.Before(r.until) {
+	r, ok := v.byID[id]
+	if ok && r.token == token && now.Before(r.until) {
 		return r.principal, r.session
 	}
 	return nil, ""

@@ -35,6 +35,7 @@ type Limits struct {
 	Clients int
 }
 
+// none reports whether nothing is limited, so that requests need not be counted.
 func (l Limits) none() bool {
 	return l.Rate <= 0 && l.ClientInFlight <= 0 && l.InFlight <= 0
 }
@@ -63,8 +64,11 @@ type limiterSharing struct {
 	urgent func()
 }
 
+// clientShards is the number of locks that the clients are divided among. It divides the limit of
+// clients, too.
 const clientShards = 16
 
+// clientShard has the clients whose keys have the same hash modulo clientShards.
 type clientShard struct {
 	mu      sync.Mutex
 	clients map[clientKey]*client
@@ -279,6 +283,7 @@ func (l *limiter) enter(c *client) *refusal {
 	return nil
 }
 
+// leave ends a request that enter has counted.
 func (l *limiter) leave(c *client) {
 	c.inFlight.Add(-1)
 	l.all.Add(-1)

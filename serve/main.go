@@ -140,6 +140,7 @@ func (p *program) report(err error) int {
 	return f.code
 }
 
+// version serves -version. Name and version are those of the source.
 func (p *program) version(ctx context.Context, src mcp.Source) error {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
@@ -149,10 +150,12 @@ func (p *program) version(ctx context.Context, src mcp.Source) error {
 	return err
 }
 
+// logger returns a logger to stderr: stdout carries messages with -stdio.
 func (p *program) logger(s *settings) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: s.level}))
 }
 
+// serveStdio serves one client. At a terminal it explains why nothing happens.
 func (p *program) serveStdio(ctx context.Context, src mcp.Source, s *settings) error {
 	if f, ok := p.stdin.(*os.File); ok && isCharDevice(f) {
 		fmt.Fprintf(p.stderr, "%s: waiting for MCP messages on stdin; usually a client starts this program\n", p.name)

@@ -46,11 +46,13 @@ type checker struct {
 	errors int
 }
 
+// errorf adds a mistake that makes -check fail.
 func (c *checker) errorf(format string, args ...any) {
 	c.found = append(c.found, "error: "+fmt.Sprintf(format, args...))
 	c.errors++
 }
 
+// warnf adds a mistake that clients can cope with. It does not make -check fail.
 func (c *checker) warnf(format string, args ...any) {
 	c.found = append(c.found, "warning: "+fmt.Sprintf(format, args...))
 }

@@ -169,7 +169,8 @@ func (p *program) address(s *settings) error {
 		return p.usage("%s: %q is not a port", envPort, port)
 	}
 	host, own, err := net.SplitHostPort(s.addr)
-	if _, _, whole := net.SplitHostPort(p.getenv(envAddr)); whole == nil && own != port {
+	_, _, whole := net.SplitHostPort(p.getenv(envAddr))
+	if whole == nil && own != port {
 		return p.usage("%s has port %s, %s has %s", envAddr, own, envPort, port)
 	}
 	s.addr = net.JoinHostPort(host, port)
@@ -189,6 +190,7 @@ func (p *program) usage(format string, args ...any) error {
 	return &failure{exitUsage, fmt.Sprintf(format, args...), p.name + " -h lists the flags"}
 }
 
+// usageText is the help text, with the name of the program as %[1]s.
 const usageText = `%[1]s is an MCP server.
 
   %[1]s [-stdio | -http [ADDR] | -ws [ADDR] | -check | -freeze DIR | -version] [-log-level LEVEL]

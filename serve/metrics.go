@@ -39,6 +39,8 @@ type metrics struct {
 	known struct{ methods, tools, failures map[string]bool }
 }
 
+// operationLabels are the labels of a histogram of requests. Those that clients choose have a
+// limited number of values.
 type operationLabels struct {
 	method, tool, failure, transport string
 	version                          mcp.Version
@@ -51,6 +53,7 @@ type upstreamLabels struct {
 	operationLabels
 }
 
+// sessionLabels are the labels of a histogram of ended sessions.
 type sessionLabels struct {
 	transport string
 	version   mcp.Version
@@ -66,6 +69,7 @@ const (
 	otherName   = "other"
 )
 
+// newMetrics returns empty metrics that count from now.
 func newMetrics() *metrics {
 	m := &metrics{
 		began:       time.Now(),

@@ -45,6 +45,7 @@ func (c *ownedClaim) lock(ctx context.Context) error {
 	return nil
 }
 
+// unlock ends a write and wakes those that wait for it.
 func (c *ownedClaim) unlock() { close(*c.writing.Swap(nil)) }
 
 // sinceWritten returns the time since the record was written, and a long time if the clock was set back meanwhile:

@@ -63,6 +63,7 @@ const (
 	adoptedLost            // the previous one has left, or lost its lease
 )
 
+// adoptions are the ways to adopt a session, as labels: its owner released it, or was lost.
 var adoptions = [...]string{"handover", "takeover"}
 
 // ownedSession is one of them.
@@ -298,6 +299,8 @@ func (a *ownedSessions) noteMoved(id, replica string) {
 	a.noteMovedLocked(id, replica)
 }
 
+// noteMovedLocked remembers which replica owns a session that moved, or forgets it if replica is
+// empty. A full cache is cleared: the claims in the engine are authoritative.
 func (a *ownedSessions) noteMovedLocked(id, replica string) {
 	if replica == "" {
 		delete(a.moved, id)
@@ -343,6 +346,7 @@ func (a *ownedSessions) markDirty(s *ownedSession) {
 	a.signal()
 }
 
+// signal wakes the goroutine that writes. It never blocks: one pending signal is enough.
 func (a *ownedSessions) signal() {
 	select {
 	case a.wake <- struct{}{}:
@@ -519,7 +523,9 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 		writers.Go(func() {
 			defer func() { <-turns }()
 			err := do()
-			if err != nil && !errors.Is(err, cluster.ErrLost) && !errors.Is(err, errRecordSize) {
+			if err != nil &&
+				!errors.Is(err, cluster.ErrLost) &&
+				!errors.Is(err, errRecordSize) {
 				if failures.Add(1) == 1 {
 					a.log.Debug("session records not written, retrying", "error", err)
 				}
@@ -587,6 +593,8 @@ func (a *ownedSessions) enter(s *ownedSession) bool {
 	return true
 }
 
+// leave ends a request of a session. The last one lets a replica that waits for its requests
+// depart.
 func (a *ownedSessions) leave(s *ownedSession) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

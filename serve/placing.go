@@ -42,6 +42,7 @@ const (
 	placedThere
 )
 
+// placedAt are the labels of where new sessions were placed.
 var placedAt = [...]string{"here", "other"}
 
 const (
@@ -150,7 +151,10 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, l := range p.peers {
-		if l.Processes.full() || l.Draining || h.probes.suspended(id) || h.replica.Known(id) == nil {
+		if l.Processes.full() ||
+			l.Draining ||
+			h.probes.suspended(id) ||
+			h.replica.Known(id) == nil {
 			continue
 		}
 		if n := l.weight(); !ok || n < least {

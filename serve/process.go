@@ -78,7 +78,12 @@ const answerTime = 2 * time.Second
 // announce lets other processes query the state of this one, until stop. It waits at most
 // that long for the socket, because serving has priority. If the socket fails, only ps is
 // affected.
-func (o *Options) announce(endpoint string, server *mcpserver.Server, replicas *hop, wait time.Duration) (stop func()) {
+func (o *Options) announce(
+	endpoint string,
+	server *mcpserver.Server,
+	replicas *hop,
+	wait time.Duration,
+) (stop func()) {
 	if o.Announce == nil {
 		return func() {}
 	}
@@ -270,7 +275,8 @@ func isNoListener(err error) bool {
 
 // removeStale removes a socket, unless its process may be about to listen.
 func removeStale(socket string) {
-	if info, err := os.Lstat(socket); err == nil && time.Since(info.ModTime()) > answerTime {
+	info, err := os.Lstat(socket)
+	if err == nil && time.Since(info.ModTime()) > answerTime {
 		_ = os.Remove(socket) // another process may have removed it
 	}
 }

@@ -41,7 +41,12 @@ func ParseQuota(text string) (Quota, error) {
 	number, period, _ := strings.Cut(limit, "/")
 	calls, err := strconv.Atoi(number)
 	per, known := quotaPeriods[period]
-	if !ok || pattern == "" || err != nil || calls < 1 || calls > 1e9 || !known {
+	if !ok ||
+		pattern == "" ||
+		err != nil ||
+		calls < 1 ||
+		calls > 1e9 ||
+		!known {
 		return Quota{}, fmt.Errorf("%q is not PATTERN=CALLS/PERIOD, such as github/*=100/day; a period is second, minute, "+
 			"hour, day or concurrent", text)
 	}
@@ -92,7 +97,9 @@ type counter struct {
 }
 
 // quotaCount is what one replica has used of a quota.
-type quotaCount struct{ Used, Running int }
+type quotaCount struct {
+	Used, Running int
+}
 
 // total adds the usage of all replicas.
 func (c *counter) total() quotaCount {
@@ -216,7 +223,8 @@ func (q *quotas) Leave(ctx context.Context, op server.Operation) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, key := range keys {
-		if c := q.counters[key]; c != nil && q.all[key.quota].Per == 0 && c.running > 0 {
+		c := q.counters[key]
+		if c != nil && q.all[key.quota].Per == 0 && c.running > 0 {
 			c.running--
 			q.noteLocked(key, c)
 		}
@@ -264,6 +272,9 @@ func (q *quotas) dropLocked(now time.Time) {
 	}
 }
 
+// left returns how many calls a quota still allows, here and at other replicas together. It is
+// negative after replicas have exceeded it at the same time. Without a period, the quota limits
+// calls that run.
 func (q *quotas) left(key counterKey, c *counter) int {
 	if q.all[key.quota].Per == 0 {
 		return q.all[key.quota].Calls - c.total().Running
@@ -310,4 +321,5 @@ func (q *quotas) exceeded(key counterKey, now time.Time) error {
 	return e
 }
 
+// methodCall is the only method that quotas count.
 const methodCall = "tools/call"

@@ -67,7 +67,14 @@ func (q *quotas) changes(self string) map[usageKey]quotaUsage {
 	return all
 }
 
-func (q *quotas) describeUsage(key counterKey, period int64, replica string, u quotaCount) quotaUsage {
+// describeUsage returns a counter in the form that replicas exchange. Quotas have an ID there: the
+// replicas may list them in another order.
+func (q *quotas) describeUsage(
+	key counterKey,
+	period int64,
+	replica string,
+	u quotaCount,
+) quotaUsage {
 	return quotaUsage{
 		Quota:       q.all[key.quota].id(),
 		usageClient: usageClientOf(key.client),
@@ -117,7 +124,8 @@ func (q *quotas) receive(self string, received []quotaUsage) {
 		if c.others == nil {
 			c.others = make(map[string]quotaCount)
 		}
-		if _, known := c.others[u.Replica]; !known && len(c.others) >= maxUsageReplicas {
+		_, known := c.others[u.Replica]
+		if !known && len(c.others) >= maxUsageReplicas {
 			continue
 		}
 		c.others[u.Replica] = quotaCount{
@@ -134,7 +142,9 @@ func (q *quotas) setReplicas(alive map[string]bool) {
 	defer q.mu.Unlock()
 	q.replicas = len(alive) + 1
 	for _, c := range q.counters {
-		maps.DeleteFunc(c.others, func(replica string, u quotaCount) bool { return !alive[replica] && u.Used == 0 })
+		maps.DeleteFunc(c.others, func(replica string, u quotaCount) bool {
+			return !alive[replica] && u.Used == 0
+		})
 		for replica, u := range c.others {
 			if u.Running > 0 && !alive[replica] {
 				c.others[replica] = quotaCount{Used: u.Used}

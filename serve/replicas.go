@@ -142,6 +142,7 @@ func (p *hop) states(ctx context.Context) []ReplicaState {
 	return all
 }
 
+// readLoad asks a replica for its load. The answer has at most maxLoad bytes.
 func readLoad(ctx context.Context, peer *cluster.Peer, load *ReplicaLoad) error {
 	resp, err := askReplica(ctx, peer, loadPath)
 	if err != nil {
@@ -207,6 +208,7 @@ func (p *hop) describe(ctx context.Context) {
 	}
 }
 
+// othersThatDiffer returns up to 10 IDs of replicas with other definitions than this one.
 func (p *hop) othersThatDiffer() []string {
 	self := p.replica.Self()
 	var names []string

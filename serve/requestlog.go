@@ -80,7 +80,8 @@ func (l requestLog) line(ctx context.Context, message string, e *server.Event) {
 		sum := sha256.Sum256([]byte(e.Session.ID())) // the id itself is the client's secret
 		add("session", hex.EncodeToString(sum[:8]))
 	}
-	if id := mcp.RequestFrom(ctx).Header()["X-Request-Id"]; len(id) == 1 && len(id[0]) <= maxRequestID {
+	id := mcp.RequestFrom(ctx).Header()["X-Request-Id"]
+	if len(id) == 1 && len(id[0]) <= maxRequestID {
 		add("request_id", id[0])
 	}
 	if t, ok := mcp.RequestFrom(ctx).Trace(); ok {

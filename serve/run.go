@@ -128,7 +128,10 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
-	if o.Auth != nil && o.TLS.Cert == "" && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
+	if o.Auth != nil &&
+		o.TLS.Cert == "" &&
+		!strings.HasPrefix(o.PublicURL, "https:") &&
+		!onLoopback(ln.Addr()) {
 		o.Logger.Warn(
 			"tokens cross the network unencrypted; give it a certificate," +
 				" or name the https address of the proxy in front as the public URL")
@@ -179,6 +182,7 @@ func drain(ctx context.Context, hs *http.Server, handler *Handler, o Options) {
 // would wait five seconds for each, and browsers open spare ones.
 type freshConns struct{ conns sync.Map } // of net.Conn; every request accesses it
 
+// note is the ConnState hook of the server. A connection is fresh until its first byte.
 func (f *freshConns) note(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -188,6 +192,7 @@ func (f *freshConns) note(c net.Conn, state http.ConnState) {
 	}
 }
 
+// close closes the connections that are still fresh.
 func (f *freshConns) close() {
 	f.conns.Range(func(c, _ any) bool {
 		_ = c.(net.Conn).Close()

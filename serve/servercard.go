@@ -26,7 +26,8 @@ func (d *discovery) serves(w http.ResponseWriter, r *http.Request) bool {
 	path := r.URL.Path
 	metadata := path == metadataPath || path == metadataPath+EndpointPath
 	card := d.public != nil && (path == cardPath || path == servercard.CatalogPath)
-	if !card && (!metadata || d.auth == nil || len(d.auth.AuthorizationServers) == 0) {
+	if !card &&
+		(!metadata || d.auth == nil || len(d.auth.AuthorizationServers) == 0) {
 		return false
 	}
 	cat, err := d.source.Catalog(r.Context())

@@ -95,7 +95,8 @@ func (c *changePublisher) add(change mcp.Change) {
 	c.next.Tools = c.next.Tools || change.Tools
 	c.next.Resources = c.next.Resources || change.Resources
 	c.next.Prompts = c.next.Prompts || change.Prompts
-	if _, known := c.uris[change.URI]; change.URI != "" && !known && !c.next.Everything {
+	_, known := c.uris[change.URI]
+	if change.URI != "" && !known && !c.next.Everything {
 		c.bytes += 6 * len(change.URI) // each byte may be escaped
 		if len(c.uris) == maxNewsURIs || c.bytes > maxNewsBytes {
 			c.next.Everything = true

@@ -114,7 +114,11 @@ func RevokeApprovals(ctx context.Context, e cluster.Engine, principal string) (n
 
 // revokeApproval ends a consent, also if a replica stores it again meanwhile. revoked is false if it was
 // not valid.
-func revokeApproval(ctx context.Context, e cluster.Engine, r cluster.Record) (revoked bool, err error) {
+func revokeApproval(
+	ctx context.Context,
+	e cluster.Engine,
+	r cluster.Record,
+) (revoked bool, err error) {
 	for {
 		now := time.Now()
 		a, ok := readApproval(r)
@@ -140,6 +144,8 @@ func revokeApproval(ctx context.Context, e cluster.Engine, r cluster.Record) (re
 	}
 }
 
+// holderName returns the start of the names of a principal's records. It is a hash, which fits into
+// a key of any engine.
 func holderName(principal string) string {
 	sum := sha256.Sum256([]byte("approvals of " + principal))
 	return hex.EncodeToString(sum[:holderBytes])
@@ -152,6 +158,7 @@ func (k *approvalKey) name() string {
 	return holderName(k.Principal) + hex.EncodeToString(sum[:approvalBytes])
 }
 
+// valid reports whether the record permits calls now.
 func (a *approvalRecord) valid(now time.Time) bool { return !a.Revoked && !a.ended(now) }
 
 // replaces reports whether a record of the engine stays in force although a replica has another one: it is not
@@ -231,6 +238,7 @@ func (s *sharedApprovals) known(name string) (a approvalRecord, ok bool) {
 	return a, ok
 }
 
+// readApproval reads a record, and reports whether it is one.
 func readApproval(r cluster.Record) (a approvalRecord, ok bool) {
 	err := json.Unmarshal(r.Value, &a)
 	return a, err == nil
@@ -282,7 +290,8 @@ func (s *sharedApprovals) put(ctx context.Context, name string, a *approvalRecor
 		if err != nil && !errors.Is(err, cluster.ErrNotFound) {
 			return err
 		}
-		if was, ok := readApproval(r); err == nil && ok && was.replaces(a) {
+		was, ok := readApproval(r)
+		if err == nil && ok && was.replaces(a) {
 			s.remember(name, &was)
 			return nil
 		}
@@ -336,11 +345,18 @@ func (s *sharedApprovals) makeRoom(ctx context.Context, principal string) error 
 }
 
 // firstToEnd returns the record that expires first, of those of a holder, or of all if it is "".
-func firstToEnd(records map[string]cluster.Record, holder string, revoked bool) (first cluster.Record, ok bool) {
+func firstToEnd(
+	records map[string]cluster.Record,
+	holder string,
+	revoked bool,
+) (first cluster.Record, ok bool) {
 	var until time.Time
 	for name, r := range records {
 		a, valid := readApproval(r)
-		if !valid || a.Revoked != revoked || a.Until.IsZero() || !strings.HasPrefix(name, holder) {
+		if !valid ||
+			a.Revoked != revoked ||
+			a.Until.IsZero() ||
+			!strings.HasPrefix(name, holder) {
 			continue
 		}
 		if !ok || a.Until.Before(until) {
@@ -369,7 +385,8 @@ func (s *sharedApprovals) run(ctx context.Context) {
 func (s *sharedApprovals) maintain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storeApproval)
 	defer cancel()
-	if _, err := s.group.Read(ctx, cluster.Marker); errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
+	_, err := s.group.Read(ctx, cluster.Marker)
+	if errors.Is(err, cluster.ErrNotFound) && s.group.Sync(ctx) != nil {
 		return
 	}
 	s.mu.Lock() // before reading, for put

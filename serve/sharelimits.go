@@ -79,6 +79,7 @@ type usageClient struct {
 	Other     string     `json:"other,omitempty"`
 }
 
+// usageClientOf returns a client in the form that replicas exchange; key is its inverse.
 func usageClientOf(key clientKey) usageClient {
 	return usageClient{
 		Principal: key.principal,
@@ -96,7 +97,13 @@ func (c *usageClient) key() clientKey {
 }
 
 // newLimitSharing returns nil if there is nothing to share.
-func newLimitSharing(self string, l *limiter, q *quotas, peers func() []usagePeer, log *slog.Logger) *limitSharing {
+func newLimitSharing(
+	self string,
+	l *limiter,
+	q *quotas,
+	peers func() []usagePeer,
+	log *slog.Logger,
+) *limitSharing {
 	if l == nil && q == nil {
 		return nil
 	}
@@ -128,6 +135,7 @@ func (s *limitSharing) shareRates(others int) {
 	}
 }
 
+// signal wakes the goroutine that sends. It never blocks: one pending signal is enough.
 func (s *limitSharing) signal() {
 	select {
 	case s.wake <- struct{}{}:

@@ -115,6 +115,8 @@ func (s *tokenSharing) verifiers(yield func(sharingVerifier) bool) {
 	}
 }
 
+// publish queues a message to the other replicas. It never blocks a request; a full queue drops the
+// message.
 func (s *tokenSharing) publish(news tokenNews) {
 	select {
 	case s.out <- news:
@@ -122,6 +124,8 @@ func (s *tokenSharing) publish(news tokenNews) {
 	}
 }
 
+// receive applies a message of another replica to all verifiers. Keys that must be fetched again
+// are fetched by the goroutine that it wakes.
 func (s *tokenSharing) receive(news *tokenNews) {
 	for v := range s.verifiers {
 		if k := v.receive(news); k != nil {
@@ -153,7 +157,10 @@ func (s *tokenSharing) run(ctx context.Context) {
 			err := s.replica.Publish(limited, tokenNewsKind, news)
 			cancel()
 			if err != nil && ctx.Err() == nil {
-				s.log.Warn("other replicas not notified of revoked tokens", "issuer", news.Issuer, "error", err)
+				s.log.Warn("other replicas not notified of revoked tokens",
+					"issuer", news.Issuer,
+					"error", err,
+				)
 			}
 		}
 	}
@@ -214,7 +221,8 @@ func (v *JWT) share(publish func(tokenNews)) {
 
 // receive implements sharingVerifier.
 func (v *JWT) receive(news *tokenNews) *keySet {
-	if news.Issuer != "" && (news.Issuer != v.opts.Issuer || news.Keys == "") || !v.keys.outdated(news.Keys) {
+	if news.Issuer != "" && (news.Issuer != v.opts.Issuer || news.Keys == "") ||
+		!v.keys.outdated(news.Keys) {
 		return nil
 	}
 	return v.keys

@@ -17,7 +17,11 @@ type startup struct {
 // awaitStartup starts waiting for src if it is [Pending]. The returned context ends with
 // ctx, and when the Source cannot be opened, or a pattern of the tool scopes or an endpoint
 // names nothing of it. show is called with the opened Source. The caller must call close.
-func (o *Options) awaitStartup(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *startup) {
+func (o *Options) awaitStartup(
+	ctx context.Context,
+	src mcp.Source,
+	show func(mcp.Source),
+) (context.Context, *startup) {
 	p := &startup{done: make(chan struct{})}
 	ctx, p.stop = context.WithCancel(ctx)
 	pending, ok := src.(Pending)

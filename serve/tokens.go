@@ -45,6 +45,7 @@ type Tokens struct {
 
 var _ Verifier = (*Tokens)(nil)
 
+// knownToken is a configured token, of which only the hash is kept.
 type knownToken struct {
 	// hash is compared in constant time, so neither the time nor the memory reveals
 	// tokens.
@@ -120,7 +121,8 @@ func (t *Tokens) load() (n int, err error) {
 // A line with a single word is a token whose holder is called "token". Errors name the
 // line and never the token.
 func ParseTokens(text []byte) ([]Token, error) {
-	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
+	trimmed := bytes.TrimSpace(text)
+	if len(trimmed) > 0 && trimmed[0] == '{' {
 		return parseTokensJSON(trimmed)
 	}
 	var list []Token
@@ -191,6 +193,7 @@ func (t *Token) check() error {
 	return nil
 }
 
+// isHash reports whether s is a SHA-256 sum in hexadecimal.
 func isHash(s string) bool {
 	b, err := hex.DecodeString(s)
 	return err == nil && len(b) == sha256.Size

@@ -26,6 +26,7 @@ func (e *ToolScopeError) Error() string {
 	return "tool scope: " + e.Problem
 }
 
+// toolScopeError returns a [ToolScopeError] with a formatted text.
 func toolScopeError(format string, args ...any) error {
 	return &ToolScopeError{fmt.Sprintf(format, args...)}
 }
@@ -69,6 +70,7 @@ func (s patternSet) with(other patternSet) patternSet {
 	return s
 }
 
+// merge adds the indexes of other to s.
 func (s *patternSet) merge(other patternSet) {
 	for i := range s {
 		s[i] |= other[i]
@@ -240,7 +242,8 @@ func (t *toolScopes) addMatches(matched *patternSet, tool *mcp.Tool, name string
 // comesFrom reports whether a tool is from a source that a pattern names, on any layer.
 func (t *toolScopes) comesFrom(source string, tool *mcp.Tool) bool {
 	for i := range tool.Origins {
-		if name := tool.Origins[i].Source; name != "" && glob.Match(source, name) {
+		name := tool.Origins[i].Source
+		if name != "" && glob.Match(source, name) {
 			return true
 		}
 	}

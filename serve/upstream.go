@@ -65,7 +65,9 @@ func (u Upstream) open() Upstream {
 // up reports whether calls are expected to work: the server is running, or stopped until
 // it is needed.
 func (u *Upstream) up() bool {
-	return u.Phase == "ready" || u.Phase == "stale" || u.Phase == "stopped" && u.Failures == 0
+	return u.Phase == "ready" ||
+		u.Phase == "stale" ||
+		u.Phase == "stopped" && u.Failures == 0
 }
 
 // upstreams returns the state of the upstream servers, or nil if it is unknown.
