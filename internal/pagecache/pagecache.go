@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,6 +112,8 @@ type Cache struct {
 	size      int64
 	order     []Key // of added
 	failed    error // of writing
+	// generation is that of the newest segment, with which its name begins.
+	generation uint64
 }
 
 // Entry is what is stored for a key.
@@ -152,12 +155,28 @@ func Open(dir, name string, opts *Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range list {
+	for _, e := range list { // sorted: an entry that was added again is that of the newest segment
 		if strings.HasSuffix(e.Name(), extension) && e.Type().IsRegular() {
 			c.read(filepath.Join(c.dir, e.Name()))
+			c.generation = max(c.generation, generationOf(e.Name()))
 		}
 	}
 	return c, nil
+}
+
+// segmentName returns a name for a segment, which is after those of earlier generations.
+func segmentName(generation uint64) string {
+	return fmt.Sprintf("%016x-%s%s", generation, rand.Text(), extension)
+}
+
+// generationOf returns the generation of the segment with a name, or 0.
+func generationOf(name string) uint64 {
+	first, _, _ := strings.Cut(name, "-")
+	n, err := strconv.ParseUint(first, 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // The end of a segment: the offset of its directory, the checksum of everything before, and the
@@ -461,7 +480,8 @@ func (c *Cache) finish() error {
 		s.file, err = fsutil.OpenShared(partial, os.O_RDONLY, 0)
 	}
 	if err == nil {
-		s.name = filepath.Join(c.dir, rand.Text()+extension)
+		c.generation++
+		s.name = filepath.Join(c.dir, segmentName(c.generation))
 		err = os.Rename(partial, s.name)
 	}
 	if err != nil {

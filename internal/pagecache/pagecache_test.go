@@ -89,6 +89,31 @@ func TestEntries(t *testing.T) {
 	}
 }
 
+// TestAddedAgain: an entry that was added again is the last one, however many segments have it.
+func TestAddedAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pages")
+	for i := range 60 {
+		c := open(t, dir, "docs", nil)
+		if e, ok := c.Get(key("again")); ok {
+			if data, err := e.Part(0); err != nil || string(data) != fmt.Sprint(i-1) {
+				t.Errorf("build %d found the entry of build %s, %v", i, data, err)
+			}
+			c.Release(key("again"))
+		} else if i > 0 {
+			t.Errorf("build %d has lost the entry", i)
+		}
+		if _, err := c.Put(key("again"), fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+		var names []string // keep the segments with the earlier ones
+		for n := range i + 1 {
+			names = append(names, fmt.Sprint("page", n))
+		}
+		use(t, c, names...)
+		c.Close()
+	}
+}
+
 // TestManySegments: segments of many small builds are merged, and lose nothing.
 func TestManySegments(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pages")
