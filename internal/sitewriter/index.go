@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -43,18 +44,18 @@ func (w *writer) index() error {
 	for i := range w.files {
 		index.Bytes += w.files[i].size
 	}
-	answers := w.listed()
-	if len(answers) <= staticmcp.IndexShardFiles {
-		for i := range answers {
-			e, err := w.entry(&answers[i])
+	if len(w.files)+len(w.packed) <= staticmcp.IndexShardFiles {
+		for f := range w.listed() {
+			e, err := w.entry(f)
 			if err != nil {
 				return err
 			}
 			index.Files = append(index.Files, e)
 		}
-	} else if err := w.shards(answers, &index); err != nil {
+	} else if err := w.shards(&index); err != nil {
 		return err
 	}
+	w.packed = nil // they are only in packs now
 	doc, err := lines(&index)
 	if err != nil {
 		return err
@@ -62,14 +63,26 @@ func (w *writer) index() error {
 	return w.keepInner(staticmcp.IndexPath, doc)
 }
 
-// listed returns the files and the answers in packs, sorted by path.
-func (w *writer) listed() []file {
-	if len(w.packed) == 0 {
-		return w.files
+// listed yields the files and the answers in packs, in the order of their paths.
+func (w *writer) listed() iter.Seq[*file] {
+	return func(yield func(*file) bool) {
+		packed := w.packed
+		for i := range w.files {
+			for ; len(packed) > 0 && packed[0].path < w.files[i].path; packed = packed[1:] {
+				if !yield(&packed[0]) {
+					return
+				}
+			}
+			if !yield(&w.files[i]) {
+				return
+			}
+		}
+		for i := range packed {
+			if !yield(&packed[i]) {
+				return
+			}
+		}
 	}
-	all := append(slices.Clone(w.files), w.packed...)
-	sortByPath(all)
-	return all
 }
 
 // keepInner stores a file below .staticmcp.
@@ -86,28 +99,32 @@ func (w *writer) keepInner(path string, data []byte) error {
 }
 
 // shards writes the list of files in shards.
-func (w *writer) shards(files []file, index *staticmcp.Index) error {
+func (w *writer) shards(index *staticmcp.Index) error {
 	doc := []byte("[")
-	first, count := 0, 0
-	for i := range files {
+	left := len(w.files) + len(w.packed)
+	first := "" // the path of the first file in the shard
+	count := 0
+	for f := range w.listed() {
+		left--
 		if count > 0 {
 			doc = append(doc, ',')
+		} else {
+			first = f.path
 		}
 		var err error
-		if doc, err = w.appendEntry(append(doc, '\n'), &files[i]); err != nil {
+		if doc, err = w.appendEntry(append(doc, '\n'), f); err != nil {
 			return err
 		}
 		count++
-		last := i == len(files)-1
-		sum := sha256.Sum256([]byte(files[i].path))
+		sum := sha256.Sum256([]byte(f.path))
 		boundary := (uint16(sum[0])<<8|uint16(sum[1]))&(1<<shardBits-1) == 0
-		if !last && !boundary && count < maxShard {
+		if left > 0 && !boundary && count < maxShard {
 			continue
 		}
-		name := sha256.Sum256([]byte(files[first].path))
+		name := sha256.Sum256([]byte(first))
 		shard := staticmcp.IndexShard{
 			Path:  indexDir + "index/" + hex.EncodeToString(name[:8]) + ".json",
-			First: files[first].path,
+			First: first,
 			Count: count,
 		}
 		if err := w.keepInner(shard.Path, append(doc, "\n]\n"...)); err != nil {
@@ -115,7 +132,6 @@ func (w *writer) shards(files []file, index *staticmcp.Index) error {
 		}
 		index.Shards = append(index.Shards, shard)
 		doc = doc[:1]
-		first = i + 1
 		count = 0
 	}
 	return nil

@@ -26,14 +26,21 @@ func (w *writer) packAnswers(ctx context.Context) error {
 		return nil
 	}
 	var members []member
-	rest := w.files[:0]
 	for i := range w.files {
-		f := w.files[i]
-		if key, ok := packs.Key(f.path); ok {
-			members = append(members, member{key, len(w.packed)})
-			w.packed = append(w.packed, f)
+		if key, ok := packs.Key(w.files[i].path); ok {
+			members = append(members, member{key, i})
+		}
+	}
+	// Most files are answers in packs: they stay where they are.
+	rest := make([]file, 0, len(w.files)-len(members))
+	w.packed = w.files[:0]
+	for i := range w.files {
+		n := len(w.packed)
+		if n < len(members) && members[n].at == i {
+			members[n].at = n
+			w.packed = append(w.packed, w.files[i])
 		} else {
-			rest = append(rest, f)
+			rest = append(rest, w.files[i])
 		}
 	}
 	w.files = rest

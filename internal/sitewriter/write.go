@@ -102,7 +102,8 @@ type writer struct {
 
 	spool *spool
 	files []file // sorted by path once prepared
-	// packed are answers in packs, sorted by path, and table the starts of the packs.
+	// packed are answers in packs, sorted by path, until they are listed, and table the starts of the
+	// packs.
 	packed []file
 	table  packs.Table
 	twins  []twin
