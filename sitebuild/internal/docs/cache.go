@@ -20,7 +20,7 @@ import (
 )
 
 // cacheFormat is increased when the stored form of pages changes.
-const cacheFormat = 3
+const cacheFormat = 4
 
 // cache stores parsed pages between builds. It is safe for concurrent use. A nil *cache stores
 // nothing.
@@ -93,9 +93,10 @@ func keyOfData(data []byte, texts ...string) pagecache.Key {
 
 // The parts of the entry of a page.
 const (
-	partPage  = iota // everything but its texts
-	partBody         // with links as they are in the file
-	partTexts        // of the sections
+	partPage     = iota // everything but its sections and its texts
+	partBody            // with links as they are in the file
+	partSections        // everything but their texts
+	partTexts           // of the sections
 	pageParts
 )
 
@@ -116,6 +117,7 @@ func (c *cache) page(file string, source []byte, parse func() (*Page, bool)) *Pa
 	}
 	parts := make([][]byte, pageParts)
 	parts[partPage] = p.encode()
+	parts[partSections] = p.encodeSections()
 	parts[partBody] = []byte(p.Body)
 	for _, s := range p.Sections {
 		parts[partTexts] = appendText(parts[partTexts], s.Text)
@@ -140,8 +142,15 @@ func (c *cache) stored(file string, key pagecache.Key) (*Page, bool) {
 	if err != nil {
 		return nil, false
 	}
+	sections, err := e.Part(partSections)
+	if err != nil {
+		return nil, false
+	}
 	p := &Page{File: file}
 	if !p.decode(string(data)) {
+		return nil, false
+	}
+	if p.Sections, err = decodeSections(sections); err != nil {
 		return nil, false
 	}
 	p.store(e, key)
@@ -182,8 +191,7 @@ func (p *Page) store(e *pagecache.Entry, key pagecache.Key) {
 	}
 }
 
-// withBody returns the page with its Body, and its sections where they are in that. It uses
-// buffer, which is not nil.
+// withBody returns the page with its Body and its sections. It uses buffer, which is not nil.
 func (p *Page) withBody(buffer *[]byte) (*Page, error) {
 	if p.entry == nil {
 		return p, nil
@@ -195,31 +203,40 @@ func (p *Page) withBody(buffer *[]byte) (*Page, error) {
 	*buffer = body
 	whole := *p
 	whole.Body = string(body)
-	if len(p.edits) > 0 {
-		whole.Sections = slices.Clone(p.Sections)
-		whole.applyLinks()
+	if whole.Sections, err = p.storedSections(); err != nil {
+		return nil, err
 	}
+	whole.applyLinks()
 	return &whole, nil
 }
 
-// texts returns the plain texts of the sections.
-func (p *Page) texts() ([]string, error) {
-	texts := make([]string, len(p.Sections))
+// storedSections returns the sections that are in the entry of the page, without their texts.
+func (p *Page) storedSections() ([]Section, error) {
+	data, err := p.entry.Part(partSections)
+	if err != nil {
+		return nil, err
+	}
+	return decodeSections(data)
+}
+
+// withTexts returns the sections with their texts.
+func (p *Page) withTexts() ([]Section, error) {
 	if p.entry == nil {
-		for i := range p.Sections {
-			texts[i] = p.Sections[i].Text
-		}
-		return texts, nil
+		return p.Sections, nil
+	}
+	sections, err := p.storedSections()
+	if err != nil {
+		return nil, err
 	}
 	data, err := p.entry.Part(partTexts)
 	if err != nil {
 		return nil, err
 	}
 	d := decoder{rest: string(data)}
-	for i := range texts {
-		texts[i] = d.text()
+	for i := range sections {
+		sections[i].Text = d.text()
 	}
-	return texts, d.err()
+	return sections, d.err()
 }
 
 // size returns the size of the Body.
@@ -318,7 +335,7 @@ func (e *encoder) list(texts []string) {
 	e.text(texts...)
 }
 
-// encode returns what decode reads: everything but the File and the texts.
+// encode returns what decode reads: everything but the File, the sections and the texts.
 func (p *Page) encode() []byte {
 	var e encoder
 	f := p.front
@@ -333,11 +350,6 @@ func (p *Page) encode() []byte {
 		menus = encodeMenus(f.menus)
 	}
 	e.text(menus)
-	e.number(len(p.Sections))
-	for _, s := range p.Sections {
-		e.text(s.Slug, s.Heading)
-		e.number(s.Level, s.Start, s.End)
-	}
 	e.list(slices.Sorted(maps.Keys(p.slugs)))
 	e.number(len(p.slots))
 	for _, s := range p.slots {
@@ -346,6 +358,32 @@ func (p *Page) encode() []byte {
 		e.flag(s.image)
 	}
 	return e.out
+}
+
+// encodeSections returns what decodeSections reads: the sections without their texts.
+func (p *Page) encodeSections() []byte {
+	var e encoder
+	e.number(len(p.Sections))
+	for _, s := range p.Sections {
+		e.text(s.Slug, s.Heading)
+		e.number(s.Level, s.Start, s.End)
+	}
+	return e.out
+}
+
+func decodeSections(data []byte) ([]Section, error) {
+	d := decoder{rest: string(data)}
+	sections := make([]Section, d.count())
+	for i := range sections {
+		sections[i] = Section{
+			Slug:    d.text(),
+			Heading: d.text(),
+			Level:   d.number(),
+			Start:   d.number(),
+			End:     d.number(),
+		}
+	}
+	return sections, d.err()
 }
 
 // decoder decodes the fields of a page. After a failure it returns zero values.
@@ -440,16 +478,6 @@ func (p *Page) decode(data string) bool {
 	f.aliases = d.list()
 	if menus := d.text(); menus != "" {
 		f.menus = decodeMenus(menus)
-	}
-	p.Sections = make([]Section, d.count())
-	for i := range p.Sections {
-		p.Sections[i] = Section{
-			Slug:    d.text(),
-			Heading: d.text(),
-			Level:   d.number(),
-			Start:   d.number(),
-			End:     d.number(),
-		}
 	}
 	slugs := d.list()
 	p.slugs = make(map[string]bool, len(slugs))

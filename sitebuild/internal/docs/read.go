@@ -124,11 +124,14 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 		p.slugs = nil
 		if p.entry == nil {
 			p.applyLinks()
+		} else {
+			p.Sections = nil // as the entry has them
 		}
 	}
 	slices.SortFunc(r.set.Images, func(a, b *Image) int {
 		return strings.Compare(a.ID, b.ID)
 	})
+	r.files, r.routes, r.names, r.images = nil, nil, nil, nil // the set keeps the reader, for names of files
 	return r.set, r.set.identify(r.config, r.opts)
 }
 
@@ -408,16 +411,16 @@ func (s *Set) identify(c *config, o *Options) error {
 		if sample.Len() >= 200_000 {
 			continue
 		}
-		texts, err := p.texts()
+		sections, err := p.withTexts()
 		if err != nil {
 			return err
 		}
 		if p.recorded != nil {
 			p.recorded.fixed = true // it helps to detect the language
 		}
-		for _, text := range texts {
+		for i := range sections {
 			if sample.Len() < 200_000 {
-				sample.WriteString(text)
+				sample.WriteString(sections[i].Text)
 				sample.WriteByte('\n')
 			}
 		}

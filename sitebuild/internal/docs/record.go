@@ -76,7 +76,7 @@ func (p *Page) face() pagecache.Key {
 			bare.slots = append(bare.slots, slot{target: s.target, text: s.text, image: s.image})
 		}
 	}
-	return keyOfData(bare.encode(), p.File)
+	return keyOfData(append(bare.encode(), bare.encodeSections()...), p.File)
 }
 
 // record begins the record of the pages, if one is wanted.

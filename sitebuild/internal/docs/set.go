@@ -54,7 +54,7 @@ type Page struct {
 	// URIs. It is empty if the texts are in a cache, see Options.CacheDir.
 	Body string
 	// Sections are the parts of Body, cut before each heading. The text before the first
-	// heading is a section without a slug.
+	// heading is a section without a slug. They are empty if the texts are in a cache.
 	Sections []Section
 	// Keywords are additional words by which search finds the page.
 	Keywords []string
@@ -73,8 +73,8 @@ type Page struct {
 	raw   *parsed
 	slots []slot // until links are resolved
 	edits []edit // of the links, until they are applied
-	// entry has the texts of a page in the cache: Body and the Text of sections are empty then,
-	// and edits are kept. key is that of the entry.
+	// entry has the texts of a page in the cache: Body is empty then, and so are the Sections once
+	// links are resolved, and edits are kept. key is that of the entry.
 	entry *pagecache.Entry
 	key   pagecache.Key
 	// includes is true if the page depends on other files.

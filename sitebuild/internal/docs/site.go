@@ -236,7 +236,7 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 
 // searchPage returns what is searched of a page.
 func searchPage(p *Page, link string) (*search.Page, error) {
-	texts, err := p.texts()
+	sections, err := p.withTexts()
 	if err != nil {
 		return nil, err
 	}
@@ -247,11 +247,11 @@ func searchPage(p *Page, link string) (*search.Page, error) {
 		Anchors:  p.Anchors,
 		Link:     link,
 	}
-	for i, s := range p.Sections {
+	for _, s := range sections {
 		page.Sections = append(page.Sections, search.Section{
 			Slug:    s.Slug,
 			Heading: s.Heading,
-			Text:    texts[i],
+			Text:    s.Text,
 		})
 	}
 	return page, nil
