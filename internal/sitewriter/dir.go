@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -286,8 +287,12 @@ func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 			return nil, err
 		}
 		f := plan.file(i)
-		if plan.states[i], err = t.state(w, f); err != nil {
+		var stamp fsutil.Stamp
+		if plan.states[i], stamp, err = t.state(w, f); err != nil {
 			return nil, err
+		}
+		if w.stamps != nil {
+			w.stamps = append(w.stamps, stamp)
 		}
 		inner := i >= len(w.files)
 		if plan.states[i] == differs && !inner && !ours[i] && !t.begun[f.path] &&
@@ -396,40 +401,41 @@ func (t *dirTarget) obsoleteInner(w *writer, plan *dirPlan) error {
 	return nil
 }
 
-// state compares a file with the folder.
-func (t *dirTarget) state(w *writer, f *file) (state, error) {
+// state compares a file with the folder. The stamp is that of the file before it was read.
+func (t *dirTarget) state(w *writer, f *file) (is state, stamp fsutil.Stamp, err error) {
 	if t.root == nil {
-		return absent, nil
+		return absent, stamp, nil
 	}
 	name := filepath.FromSlash(f.path)
 	info, err := t.root.Stat(name)
 	if isAbsent(err) {
-		return absent, nil
+		return absent, stamp, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, stamp, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, pathError("write", filepath.Join(t.root.Name(), name),
+		return 0, stamp, pathError("write", filepath.Join(t.root.Name(), name),
 			errors.New("it exists and is not a file"))
 	}
+	stamp = fsutil.StampOf(info)
 	if info.Size() != f.size {
-		return differs, nil
+		return differs, stamp, nil
 	}
 	there, err := t.root.Open(name)
 	if err != nil {
-		return 0, err
+		return 0, stamp, err
 	}
 	defer there.Close()
 	made, err := w.spool.reader(f.at, f.size)
 	if err != nil {
-		return 0, err
+		return 0, stamp, err
 	}
 	equal, err := t.comparison.equal(made, there)
 	if err != nil || equal {
-		return same, err
+		return same, stamp, err
 	}
-	return differs, nil
+	return differs, stamp, nil
 }
 
 // isAbsent reports whether err means that a file does not exist.
@@ -457,7 +463,14 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 		done++
 		bytes += f.size
 		w.progress("writing", done, total, bytes)
-		return errors.Join(ctx.Err(), t.put(w, f))
+		if err := errors.Join(ctx.Err(), t.put(w, f)); err != nil || w.stamps == nil {
+			return err
+		}
+		info, err := t.root.Lstat(filepath.FromSlash(f.path))
+		if err == nil {
+			w.stamps[i] = fsutil.StampOf(info)
+		}
+		return err
 	}
 	for i := range plan.states {
 		if plan.file(i).path == manifestName && i < len(w.files) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -337,7 +338,14 @@ func (r *records) commit(ctx context.Context, m *mender) error {
 			m.w.result.note(Update, list[i].path)
 		}
 	}
-	return target.(*dirTarget).apply(ctx, m.w, plan)
+	m.w.stamps = make([]fsutil.Stamp, len(plan.states))
+	if err := target.(*dirTarget).apply(ctx, m.w, plan); err != nil {
+		return err
+	}
+	for i, stamp := range m.w.stamps {
+		m.n.files[m.at[plan.file(i).path]].stamp = stamp
+	}
+	return nil
 }
 
 func appendBlock(out, data []byte) []byte {

@@ -98,7 +98,7 @@ func Refresh(ctx context.Context, in Input, out Output, opts *Options) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	w, err := write(ctx, site, out, opts)
+	w, err := write(ctx, site, out, opts, []fsutil.Stamp{})
 	if err == nil {
 		keep(old, w, recorded())
 	}
@@ -196,14 +196,19 @@ func keep(site patchable, w *writer, parts [][]byte) {
 	}
 	for _, list := range [][]file{w.files, w.inner} {
 		for i := range list {
-			now.files = append(now.files, writtenFile{path: list[i].path, stamp: fsutil.Stamp{Size: list[i].size}})
+			stamp := fsutil.Stamp{Size: list[i].size}
+			if n := len(now.files); n < len(w.stamps) {
+				stamp = w.stamps[n]
+			}
+			now.files = append(now.files, writtenFile{path: list[i].path, stamp: stamp})
 		}
 	}
 	site.store(now, func(int) bool { return true }, parts, nil)
 }
 
-// stamp notes the stamps of files, and reports whether they tell any later change.
-func (n *written) stamp(dir string, wanted func(i int) bool) bool {
+// settled reports whether files still have the stamps that they were written with, and whether
+// these tell any later change.
+func (n *written) settled(dir string, wanted func(i int) bool) bool {
 	time.Sleep(tick)
 	last := time.Now().Add(-tick / 2).UnixNano()
 	coarse := true
@@ -212,10 +217,9 @@ func (n *written) stamp(dir string, wanted func(i int) bool) bool {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(n.files[i].path)))
-		if err != nil || !info.Mode().IsRegular() {
+		if err != nil || !info.Mode().IsRegular() || fsutil.StampOf(info) != n.files[i].stamp {
 			return false
 		}
-		n.files[i].stamp = fsutil.StampOf(info)
 		coarse = coarse && n.files[i].stamp.Time%int64(time.Second) == 0
 		if n.files[i].stamp.Time > last {
 			return false
@@ -240,7 +244,7 @@ func (n *written) unchanged(dir string) bool {
 }
 
 func (r *records) store(n *written, fresh func(i int) bool, parts [][]byte, stored map[pagecache.Key][]byte) {
-	if fresh != nil && !n.stamp(r.dir.path, fresh) {
+	if fresh != nil && !n.settled(r.dir.path, fresh) {
 		return
 	}
 	data, err := n.encode()

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -35,17 +36,19 @@ func (e *InvalidError) Error() string {
 // sequence. The Result is never nil, and contains the findings even if there is an error.
 // Write may be called again with the same Output, but not concurrently.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
-	w, err := write(ctx, site, out, opts)
+	w, err := write(ctx, site, out, opts, nil)
 	return w.result, err
 }
 
-// write is Write, and returns the writer, whose spool is closed.
-func write(ctx context.Context, site *Site, out Output, opts *Options) (*writer, error) {
+// write is Write, and returns the writer, whose spool is closed. stamps is not nil if they are
+// needed for a record.
+func write(ctx context.Context, site *Site, out Output, opts *Options, stamps []fsutil.Stamp) (*writer, error) {
 	w := &writer{
 		site:   site,
 		opts:   opts.withDefaults(),
 		result: &Result{},
 		taken:  make(map[string]bool),
+		stamps: stamps,
 	}
 	if w.opts.OmitUnanswered {
 		w.answered = make(map[[16]byte]bool)
@@ -112,6 +115,10 @@ type writer struct {
 	// answered holds hashes of the names and URIs that have answers, if they must be
 	// known.
 	answered map[[16]byte]bool
+
+	// stamps are those of the files in a folder, then of the inner ones, when they were compared or
+	// written, or nil.
+	stamps []fsutil.Stamp
 
 	// For a record: before are the findings that do not depend on the sizes of files, items the
 	// answers in packs, and merges is true if several answers have the same path.

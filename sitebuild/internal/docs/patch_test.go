@@ -407,3 +407,47 @@ func TestRefreshOfARecentFile(t *testing.T) {
 	}
 	r.compare("an edit within the same tick")
 }
+
+// TestRefreshTouched: an output that is changed manually during a build is built again.
+func TestRefreshTouched(t *testing.T) {
+	defer docs.SetMaxFull(10_000)()
+	for _, first := range []bool{true, false} { // the first build, or a patch
+		r := newRefreshed(t, sitewriter.Packed)
+		if !first {
+			r.refresh("site", true)
+			r.put("part02/long.md", r.get("part02/long.md")+"\nAnother sentence.\n")
+		}
+		touched := ""
+		r.write.Progress = func(p sitewriter.Progress) {
+			written, _ := filepath.Glob(filepath.Join(r.dir, "site", "packs", "*.json"))
+			if p.Stage != "done" || touched != "" {
+				return
+			}
+			touched = written[0]
+			for _, name := range written[1:] { // a patch writes few of them
+				if modified(t, name).After(modified(t, touched)) {
+					touched = name
+				}
+			}
+			if err := os.WriteFile(touched, []byte("{}"), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		r.refresh("site", true)
+		if touched == "" {
+			t.Fatal("nothing was changed during the build")
+		}
+		r.write.Progress = nil
+		r.compare("after a change of " + filepath.Base(touched))
+	}
+}
+
+// modified returns when a file was modified.
+func modified(t *testing.T, name string) time.Time {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime()
+}
