@@ -174,6 +174,8 @@ func (w *walker) inForce(n *node, at span) []*node {
 	return nodes
 }
 
+// hasMember reports whether the object at has a member of that name. It scans the object
+// again, because only schemas with dependencies need it.
 func (w *walker) hasMember(name string, at span) (found bool) {
 	w.eachMember(at, func(key []byte, _ span) {
 		found = found || string(key) == name
@@ -258,6 +260,8 @@ func (w *walker) unevaluatedItems(a *arrayRules, others []*node, at span) {
 	})
 }
 
+// evaluatesItem reports whether a evaluates the item at index. If a is foreign, that
+// includes its unevaluatedItems. In 2020-12, contains evaluates the items that it accepts.
 func (w *walker) evaluatesItem(a *arrayRules, foreign bool, index int, item span) bool {
 	if a.items != nil || index < len(a.prefix) || foreign && a.unevaluated != nil {
 		return true

@@ -16,6 +16,7 @@ import (
 type CompileError struct {
 	// Pointer is the JSON Pointer (RFC 6901) to the keyword or schema.
 	Pointer string
+	// Message says what the compiler wants there and what it got.
 	Message string
 }
 
@@ -72,8 +73,10 @@ type compiler struct {
 	draft07 bool
 	notes   []string
 
-	path     []string      // current position, for messages
-	nodes    map[int]*node // by the offset of the schema in raw
+	path  []string      // current position, for messages
+	nodes map[int]*node // by the offset of the schema in raw
+	// count is the number of nodes compiled so far, and depth the nesting of the current one.
+	// Both are limited.
 	count    int
 	depth    int
 	base     int                    // offset of the schema to which $ref is relative
@@ -86,6 +89,7 @@ type compiler struct {
 	applying []*node                // the keys of edges, in order
 }
 
+// anchor is the key of a name that a $ref can have as its fragment.
 type anchor struct {
 	// base is the offset of the schema that the name belongs to.
 	base int
@@ -172,6 +176,7 @@ func (c *compiler) at(step string, f func() error) error {
 	return err
 }
 
+// pointer returns the current position as a JSON Pointer.
 func (c *compiler) pointer() string {
 	var b strings.Builder
 	for _, step := range c.path {
@@ -217,6 +222,7 @@ type keyword struct {
 	at   int // offset of its value
 }
 
+// find returns the offset of the value of the first keyword of that name.
 func find(keywords []keyword, name string) (at int, ok bool) {
 	for _, k := range keywords {
 		if k.name == name {
@@ -324,6 +330,7 @@ func (c *compiler) memberAt(i int, key string) (at int, ok bool) {
 	return at, ok
 }
 
+// token returns the JSON value that begins at offset i of the schema.
 func (c *compiler) token(i int) []byte {
 	end, err := jsonscan.Value(c.raw, i)
 	if err != nil {
@@ -332,8 +339,10 @@ func (c *compiler) token(i int) []byte {
 	return c.raw[i:end]
 }
 
+// got describes the value at i for the second half of a message such as "want a string".
 func (c *compiler) got(i int) string { return Describe(c.token(i)) }
 
+// string returns the string at i, decoded. Any other value is an error.
 func (c *compiler) string(i int) (string, error) {
 	s, ok := jsonscan.Unquote(c.token(i))
 	if !ok {
@@ -353,6 +362,8 @@ func (c *compiler) strings(i int) ([]string, error) {
 	return all, err
 }
 
+// number returns the number at i with all its digits. A float64 would lose some, and a bound
+// would then accept a value that it excludes.
 func (c *compiler) number(i int) (decimal.Number, error) {
 	if kindOf(c.raw[i]) != kindNumber {
 		return decimal.Number{}, fmt.Errorf("want a number, got %s", c.got(i))
@@ -390,6 +401,8 @@ func (c *compiler) schemas(i int) ([]*node, error) {
 	return all, err
 }
 
+// note records that something at the current position is not checked. Such notes become the
+// notes of the [Schema].
 func (c *compiler) note(format string, args ...any) {
 	c.notes = append(c.notes, c.pointer()+": "+fmt.Sprintf(format, args...))
 }

@@ -100,6 +100,7 @@ func hashValue(h *maphash.Hash, raw []byte) {
 	}
 }
 
+// hashText hashes a text with its length first, so that the boundary between two texts counts.
 func hashText(h *maphash.Hash, text string) {
 	hashInt(h, len(text))
 	_, _ = h.WriteString(text)
@@ -118,4 +119,5 @@ func hashNumber(h *maphash.Hash, raw []byte) {
 	}
 }
 
+// hashInt hashes a number of fixed size.
 func hashInt(h *maphash.Hash, n int) { maphash.WriteComparable(h, n) }

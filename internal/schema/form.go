@@ -113,14 +113,18 @@ type formMaker struct {
 
 // part is a schema object with the keywords of others that apply to the same value.
 type part struct {
+	// words are the keywords with their values. Where several schemas have the same keyword, the
+	// first one counts.
 	words map[string]json.RawMessage
 	// order has the properties in the order of the schema, with the place of each.
 	order    []property
 	required []string
 	more     []string // keywords that no form can show
-	never    bool
+	// never means that one of the schemas is false, so that no value is accepted.
+	never bool
 }
 
+// property is a member of an object with its schema and the place of that.
 type property struct {
 	name    string
 	schema  []byte
@@ -232,6 +236,8 @@ func (m *formMaker) target(ref []byte) (pointer string, text []byte) {
 	return pointer, m.root[start:end]
 }
 
+// unescapeFragment decodes the percent-encoding of a URI fragment (RFC 3986, section 2.1). An
+// incomplete escape stays as it is, so a pointer with one is only not found.
 func unescapeFragment(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -291,6 +297,8 @@ func (m *formMaker) keep(p *part, members []jsonscan.Field, pointer string) {
 	}
 }
 
+// addProperty adds a property at the end. A second schema for the same name cannot be shown,
+// so it is listed among the keywords beyond the form.
 func (p *part) addProperty(prop jsonscan.Field, pointer string) {
 	at := slices.IndexFunc(p.order, func(known property) bool {
 		return known.name == prop.Name
@@ -309,6 +317,7 @@ func (p *part) addProperty(prop jsonscan.Field, pointer string) {
 // place returns the pointer to a keyword.
 func (p *part) place(word string) string { return string(p.words["@"+word]) }
 
+// text returns the value of a keyword that is a string, or "".
 func (p *part) text(word string) string {
 	s, _ := jsonscan.Unquote(p.words[word])
 	return s
@@ -421,6 +430,7 @@ func (m *formMaker) options(f *Form, p *part) {
 	}
 }
 
+// labelOf returns the label of an enum value: a string without its quotes, else the JSON.
 func labelOf(value []byte) string {
 	if text, ok := jsonscan.Unquote(value); ok {
 		return text
@@ -594,6 +604,8 @@ var textKinds = map[string]string{
 // longText is the maxLength from which a text gets several lines.
 const longText = 500
 
+// textKind chooses the kind of a form for a string. What the schema says about encoding and
+// format counts before the length.
 func textKind(f *Form, p *part) string {
 	if p.text("contentEncoding") == "base64" {
 		return "file"

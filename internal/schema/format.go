@@ -32,6 +32,9 @@ var (
 	formatEmail     = Format{"an email address", isEmail}
 )
 
+// formats are the formats that schemas name, each with its description in messages. One
+// without a function is known but not checked. JSON Schema 2020-12 lists most of them in
+// section 7.3 of its validation part; byte, binary and password come from OpenAPI.
 var formats = map[string]Format{
 	"date-time":             {`a date and time such as "2026-07-28T12:00:00Z"`, layout(time.RFC3339)},
 	"date":                  {`a date such as "2026-07-28"`, layout(time.DateOnly)},
@@ -88,6 +91,7 @@ func matches(pattern string) func(string) bool {
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 
+// layout returns a check for times in a layout of the package time.
 func layout(layout string) func(string) bool {
 	return func(s string) bool {
 		_, err := time.Parse(layout, s)
@@ -95,6 +99,8 @@ func layout(layout string) func(string) bool {
 	}
 }
 
+// matchesDuration matches the durations of RFC 3339, appendix A, and also texts without a unit
+// after P or T, which isDuration rejects.
 var matchesDuration = matches(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?)$`)
 
 // isDuration implements RFC 3339, appendix A: P1W, P3Y6M4DT12H30M5S and the like.
@@ -104,15 +110,20 @@ func isDuration(s string) bool {
 		!strings.HasSuffix(s, "T")
 }
 
+// isEmail reports whether s is an address without a display name or angle brackets.
 func isEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Name == "" && a.Address == s
 }
 
+// hostLabel is one label of a host name: at most 63 characters, no hyphen at either end (RFC
+// 1123, section 2.1).
 const hostLabel = `[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?`
 
 var matchesLabels = matches(`^` + hostLabel + `(\.` + hostLabel + `)*$`)
 
+// isHostname limits a name to 253 characters, the most that fit into the 255 octets of a DNS
+// name (RFC 1035, section 2.3.4).
 func isHostname(s string) bool { return len(s) <= 253 && matchesLabels(s) }
 
 func isIPv4(s string) bool {
@@ -120,21 +131,26 @@ func isIPv4(s string) bool {
 	return err == nil && a.Is4()
 }
 
+// isIPv6 rejects an address with a zone, which has a meaning on one machine only.
 func isIPv6(s string) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Is6() && a.Zone() == ""
 }
 
+// isURI reports whether s has a scheme. It also rejects the characters that RFC 3986 does not
+// allow anywhere but [url.Parse] accepts.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.IsAbs() && !strings.ContainsAny(s, " <>\"{}|\\^`")
 }
 
+// isReference is isURI for relative references too.
 func isReference(s string) bool {
 	_, err := url.Parse(s)
 	return err == nil && !strings.ContainsAny(s, " <>\"{}|\\^`")
 }
 
+// isPointer reports whether s is a JSON Pointer (RFC 6901): each "~" begins "~0" or "~1".
 func isPointer(s string) bool {
 	if s != "" && s[0] != '/' || !utf8.ValidString(s) {
 		return false
@@ -143,6 +159,7 @@ func isPointer(s string) bool {
 	return !strings.Contains(rest, "~")
 }
 
+// isRegexp accepts what Go accepts, which lacks the lookaround of ECMAScript.
 func isRegexp(s string) bool {
 	_, err := regexp.Compile(s)
 	return err == nil

@@ -131,6 +131,8 @@ func (c *compiler) keyword(n *node, key string, i int) (err error) {
 	return err // nil for an annotation, or an unknown keyword
 }
 
+// textRules returns the rules for strings, which it creates without limits on the first call.
+// Most nodes have no rules for most types.
 func (n *node) textRules() *textRules {
 	if n.text == nil {
 		n.text = &textRules{max: -1}
@@ -138,6 +140,7 @@ func (n *node) textRules() *textRules {
 	return n.text
 }
 
+// numberRules is textRules for numbers.
 func (n *node) numberRules() *numberRules {
 	if n.number == nil {
 		n.number = new(numberRules)
@@ -145,6 +148,7 @@ func (n *node) numberRules() *numberRules {
 	return n.number
 }
 
+// objectRules is textRules for objects.
 func (n *node) objectRules() *objectRules {
 	if n.object == nil {
 		n.object = &objectRules{max: -1}
@@ -152,6 +156,7 @@ func (n *node) objectRules() *objectRules {
 	return n.object
 }
 
+// arrayRules is textRules for arrays. By default, contains needs at least one item.
 func (n *node) arrayRules() *arrayRules {
 	if n.array == nil {
 		n.array = &arrayRules{
@@ -163,6 +168,7 @@ func (n *node) arrayRules() *arrayRules {
 	return n.array
 }
 
+// applyRules returns the other schemas for the same value.
 func (n *node) applyRules() *applyRules {
 	if n.apply == nil {
 		n.apply = new(applyRules)
@@ -170,6 +176,7 @@ func (n *node) applyRules() *applyRules {
 	return n.apply
 }
 
+// sameDialect rejects a $schema below the root that names another dialect.
 func (c *compiler) sameDialect(i int) error {
 	uri, err := c.string(i)
 	if err != nil {
@@ -182,6 +189,7 @@ func (c *compiler) sameDialect(i int) error {
 	return nil
 }
 
+// types compiles the keyword type, which is a name or an array of names.
 func (c *compiler) types(n *node, i int) error {
 	if c.raw[i] != '[' {
 		return c.oneType(n, i)
@@ -197,6 +205,7 @@ func (c *compiler) types(n *node, i int) error {
 	return nil
 }
 
+// oneType adds the type at i to those that n accepts. An error suggests the nearest name.
 func (c *compiler) oneType(n *node, i int) error {
 	word, err := c.string(i)
 	if err != nil {
@@ -216,6 +225,8 @@ func (c *compiler) oneType(n *node, i int) error {
 	return fmt.Errorf("unknown type %s", Quote(word))
 }
 
+// literal returns the value at i in compact form, so that two values with other white space
+// compare equal byte by byte.
 func (c *compiler) literal(i int) literal {
 	raw := c.token(i)
 	if !jsonscan.IsCompact(raw) {
@@ -229,6 +240,8 @@ func (c *compiler) literal(i int) literal {
 	}
 }
 
+// enum compiles the keyword enum. With more than 8 values, strings are found in a set; below
+// that, comparing one by one is faster.
 func (c *compiler) enum(n *node, i int) error {
 	e := new(enumRule)
 	if err := c.eachItem(i, func(at int) error {
@@ -259,6 +272,7 @@ func (n *node) addEnum(e *enumRule) {
 	a.all = append(a.all, &node{enum: e})
 }
 
+// bound adds a limit for numbers. b has its words and direction; the value comes from i.
 func (c *compiler) bound(n *node, i int, b bound) error {
 	d, err := c.number(i)
 	if err != nil {
@@ -270,6 +284,8 @@ func (c *compiler) bound(n *node, i int, b bound) error {
 	return nil
 }
 
+// multipleOf compiles the divisor of numbers. It has to be positive, and its digits have to
+// fit into 64 bits.
 func (c *compiler) multipleOf(n *node, i int) error {
 	d, err := c.number(i)
 	if err != nil {
@@ -321,6 +337,7 @@ func (c *compiler) appliedOne(n *node, i int) (*node, error) {
 	return sub, err
 }
 
+// unique compiles uniqueItems.
 func (c *compiler) unique(a *arrayRules, i int) error {
 	if kindOf(c.raw[i]) != kindBoolean {
 		return fmt.Errorf("want true or false, got %s", c.got(i))
@@ -345,6 +362,8 @@ func (c *compiler) items(a *arrayRules, i int) (err error) {
 	return err
 }
 
+// additionalItems compiles the keyword of draft-07, which only has an effect after an array
+// of schemas in items. Both keywords set it, because either may come first.
 func (c *compiler) additionalItems(a *arrayRules, i int) (err error) {
 	if a.rest, err = c.schema(i); a.prefix != nil {
 		a.items = a.rest
@@ -352,6 +371,7 @@ func (c *compiler) additionalItems(a *arrayRules, i int) (err error) {
 	return err
 }
 
+// properties compiles the schemas of the members. A name may already be known from required.
 func (c *compiler) properties(o *objectRules, i int) error {
 	return c.eachMember(i, func(text string, at int) error {
 		sub, err := c.schema(at)
@@ -362,6 +382,7 @@ func (c *compiler) properties(o *objectRules, i int) error {
 	})
 }
 
+// required marks the names that an object must have.
 func (c *compiler) required(o *objectRules, i int) error {
 	names, err := c.strings(i)
 	for _, text := range names {
@@ -384,6 +405,9 @@ func (o *objectRules) name(text string) int {
 	return k
 }
 
+// patternProperties compiles schemas for members whose names match a pattern. A pattern that
+// Go cannot match makes n unsure: its members then pass unchecked, and no additional ones
+// are rejected.
 func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
 	return c.eachMember(i, func(source string, at int) error {
 		sub, err := c.schema(at)

@@ -13,6 +13,7 @@ var noRules = &objectRules{max: -1}
 // seenSet records the members of one object: those that the schema mentions by index, the
 // others by name.
 type seenSet struct {
+	// count is the number of members so far, repeated ones included.
 	count  int
 	named  jsonscan.IndexSet
 	others jsonscan.KeySet
@@ -125,6 +126,7 @@ func (w *walker) failUnknown(o *objectRules, key []byte, depth int) {
 	w.fail("unknown %s%s%s", noun, near, list)
 }
 
+// quotedUnlessPlain quotes a name that could be taken for a part of the sentence.
 func quotedUnlessPlain(name string) string {
 	if isPlain(name) {
 		return name

@@ -13,6 +13,7 @@ import (
 
 // pattern is a regular expression from a schema.
 type pattern struct {
+	// source is the expression as the schema has it, for messages.
 	source string
 	match  *regexp.Regexp
 	// cost is the approximate number of nanoseconds that the matcher may spend per byte.
@@ -74,12 +75,15 @@ const (
 
 // translator rewrites an ECMAScript regular expression in Go's notation.
 type translator struct {
+	// src is read from the offset i on, and out is what has been translated.
 	src   string
 	i     int
 	out   strings.Builder
 	class bool // between [ and ]
 }
 
+// translate returns the expression in Go's notation. An error says which syntax Go has no
+// equivalent for.
 func translate(source string) (string, error) {
 	t := translator{src: source}
 	for t.i < len(t.src) {
@@ -90,6 +94,8 @@ func translate(source string) (string, error) {
 	return t.out.String(), nil
 }
 
+// next translates the syntax element at i and moves i past it. Groups, quantifiers and
+// alternatives mean the same in Go and are copied byte by byte.
 func (t *translator) next() error {
 	switch c := t.src[t.i]; {
 	case c == '\\':
@@ -117,10 +123,13 @@ func (t *translator) emit(n int, s string) {
 	t.i += n
 }
 
+// ahead reports whether the rest of the source begins with prefix.
 func (t *translator) ahead(prefix string) bool {
 	return strings.HasPrefix(t.src[t.i:], prefix)
 }
 
+// openClass begins a character class. In ECMAScript, [] matches no character and [^] each one;
+// in Go, a "]" right after the bracket is a member.
 func (t *translator) openClass() {
 	switch {
 	case t.ahead("[^]"):
@@ -136,6 +145,8 @@ func (t *translator) openClass() {
 	}
 }
 
+// inClass translates a character of a class. A "[" is an ordinary character there in
+// ECMAScript and has to be escaped for Go.
 func (t *translator) inClass(c byte) {
 	switch {
 	case c == ']':
@@ -183,6 +194,8 @@ func (t *translator) escape() error {
 	return nil
 }
 
+// set writes the ranges for an escape of two characters such as \s, which can also be in a
+// class.
 func (t *translator) set(ranges string) {
 	if !t.class {
 		ranges = "[" + ranges + "]"
@@ -221,6 +234,7 @@ func (t *translator) unit(i int) (rune, bool) {
 	return rune(n), err == nil
 }
 
+// control translates \cX, the control character of a letter.
 func (t *translator) control() error {
 	if t.i+2 < len(t.src) {
 		c := t.src[t.i+2] | 0x20

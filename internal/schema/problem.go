@@ -54,6 +54,7 @@ func (p Problem) String() string {
 }
 
 const (
+	// maxProblems is how many problems of one text are worded. The others are only counted.
 	maxProblems = 16
 	maxListed   = 20 // values or names in one message
 	maxShown    = 64 // bytes of a value or a name
@@ -194,6 +195,7 @@ func Quote(text string) string {
 	return Shorten(jsonscan.AppendQuote(nil, text))
 }
 
+// kindNames are the types in the order in which messages list them.
 var kindNames = [...]struct {
 	kind kinds
 	word string // in schemas
@@ -237,6 +239,7 @@ func listed(texts []string) string {
 		len(texts)-maxListed)
 }
 
+// counted returns a number with its noun, as in "1 item" or "2 items".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -248,6 +251,8 @@ func counted(n int, noun string) string {
 // takes more.
 func (n *node) describe() string { return n.describeWithin(4) }
 
+// describeWithin is describe that follows at most depth references, since they can be long
+// chains.
 func (n *node) describeWithin(depth int) string {
 	switch {
 	case n == nil || depth == 0:
@@ -273,6 +278,7 @@ func (n *node) describeWithin(depth int) string {
 	return ""
 }
 
+// shown returns the values as messages show them: as JSON, cut to a limit.
 func (e *enumRule) shown() []string {
 	texts := make([]string, len(e.values))
 	for i, v := range e.values {
@@ -299,6 +305,7 @@ func (e *enumRule) message(raw []byte) string {
 	return fmt.Sprintf("must be one of %s (got %s)", listed(values), found)
 }
 
+// strings returns the values that are strings, decoded, to suggest one of them.
 func (e *enumRule) strings() []string {
 	var texts []string
 	for _, v := range e.values {

@@ -12,12 +12,15 @@ import (
 
 // pendingRef is a $ref whose target may not have been compiled yet.
 type pendingRef struct {
+	// from is the node with the $ref. text is its value, base the schema to which it is relative,
+	// and path its position for messages.
 	from *node
 	text string
 	base int
 	path []string
 }
 
+// ref records a $ref, which resolveRefs connects when all schemas around it are compiled.
 func (c *compiler) ref(n *node, i int) error {
 	text, err := c.string(i)
 	if err != nil {
@@ -87,6 +90,7 @@ func (c *compiler) resolve(base int, reference string) (*url.URL, error) {
 	return uri, err
 }
 
+// anchor gives the schema at i the name at at.
 func (c *compiler) anchor(at, i int) error {
 	text, err := c.string(at)
 	if err == nil {
@@ -95,6 +99,7 @@ func (c *compiler) anchor(at, i int) error {
 	return err
 }
 
+// name makes the schema at i the target of the fragment text below the current base.
 func (c *compiler) name(text string, i int) {
 	if c.anchors == nil {
 		c.anchors = make(map[anchor]int)
@@ -121,6 +126,8 @@ func (c *compiler) resolveRefs() error {
 	return nil
 }
 
+// target compiles the schema that r refers to, or returns the one compiled already. A schema
+// outside the text is an error: nothing is ever fetched. It leaves c at the target.
 func (c *compiler) target(r pendingRef) (*node, error) {
 	uri, err := c.resolve(r.base, r.text)
 	if err != nil {
@@ -195,10 +202,13 @@ func (c *compiler) within(i int) map[string]int {
 
 // edge is a node that applies to the same value as the node it belongs to.
 type edge struct {
-	to      *node
+	to *node
+	// pointer is the position of the keyword that connects the two, for messages.
 	pointer string
 }
 
+// edge records that to applies to the same value as from. to may be nil, for a schema that
+// accepts everything.
 func (c *compiler) edge(from, to *node) {
 	if to == nil {
 		return
@@ -224,6 +234,8 @@ func (c *compiler) findLoops() error {
 	return nil
 }
 
+// visit walks the edges of n depth first. A node that is reached while it is being visited
+// closes a loop.
 func (c *compiler) visit(n *node, done map[*node]bool) error {
 	if done[n] {
 		return nil
@@ -282,4 +294,5 @@ func (n *node) children() []*node {
 	return all
 }
 
+// isUnsure reports whether n exists and cannot be checked completely.
 func isUnsure(n *node) bool { return n != nil && n.unsure }

@@ -182,6 +182,7 @@ type literal struct {
 	text []byte // the decoded value of a string
 }
 
+// numberRules are the keywords for numbers. A number has to pass all bounds.
 type numberRules struct {
 	bounds   []bound
 	multiple *decimal.Divisor
@@ -195,11 +196,14 @@ type bound struct {
 	strict      bool // the bound itself is not allowed
 }
 
+// textRules are the keywords for strings.
 type textRules struct {
 	min, max int // in code points; max < 0 means none
 	pattern  *pattern
 }
 
+// arrayRules are the keywords for arrays. prefix has the schemas of the first items, and items
+// that of each later one.
 type arrayRules struct {
 	prefix                   []*node
 	items                    *node
@@ -211,6 +215,8 @@ type arrayRules struct {
 	unevaluated              *node
 }
 
+// objectRules are the keywords for objects. names has all members that any keyword mentions,
+// in the order of the schema.
 type objectRules struct {
 	names  []name
 	index  map[string]int // from name to index in names, if there are many
@@ -232,6 +238,7 @@ type name struct {
 	required bool
 }
 
+// patternProperty is the schema for members whose names match a pattern.
 type patternProperty struct {
 	pattern *pattern
 	schema  *node
@@ -251,6 +258,8 @@ type applyRules struct {
 	not, when, then, or *node
 }
 
+// find returns the index of a member in names, or -1. Few names are compared one by one, which
+// is faster than hashing the key.
 func (o *objectRules) find(key []byte) int {
 	if o.index != nil {
 		if i, ok := o.index[string(key)]; ok {

@@ -18,6 +18,7 @@ var (
 
 // walker checks one text.
 type walker struct {
+	// doc is the text, and budget the work that is left for it, see budgetFor.
 	doc    []byte
 	budget int
 	// stop, if not nil, ends the walk: errInvalid or errBudget.
@@ -37,6 +38,7 @@ type walker struct {
 // span is a value whose end is known, because it has been walked before.
 type span struct{ start, end, depth int }
 
+// text returns the bytes of a value.
 func (w *walker) text(at span) []byte {
 	return w.doc[at.start:at.end]
 }
@@ -160,12 +162,14 @@ func (w *walker) enterMember(key []byte) {
 	}
 }
 
+// enterItem adds an index to the path of problems. Every call is paired with leave.
 func (w *walker) enterItem(index int) {
 	if w.quiet == 0 {
 		w.path = append(w.path, Segment{Index: index + 1})
 	}
 }
 
+// leave removes the last step from the path.
 func (w *walker) leave() {
 	if w.quiet == 0 {
 		w.path = w.path[:len(w.path)-1]
@@ -208,6 +212,8 @@ func (w *walker) accepts(n *node, at span) bool {
 	return accepted
 }
 
+// enum checks a value against the values of an enum. It charges for each comparison unless
+// the value is looked up in a set.
 func (w *walker) enum(e *enumRule, kind kinds, at span) {
 	raw := w.text(at)
 	if e.texts == nil || kind != kindString {
@@ -245,6 +251,7 @@ func (w *walker) scalar(n *node, kind kinds, raw []byte) {
 	}
 }
 
+// number checks a number against all rules, so that each broken one is reported.
 func (w *walker) number(r *numberRules, d *decimal.Number, raw []byte) {
 	for k := range r.bounds {
 		b := &r.bounds[k]
@@ -258,6 +265,8 @@ func (w *walker) number(r *numberRules, d *decimal.Number, raw []byte) {
 	}
 }
 
+// string checks the length of a string in code points and its pattern. The pattern is matched
+// only while the budget lasts, as its cost grows with the text.
 func (w *walker) string(r *textRules, raw []byte) {
 	text, _ := jsonscan.UnquoteBytes(raw)
 	if n := utf8.RuneCount(text); n == 0 && r.min == 1 {
