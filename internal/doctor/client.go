@@ -17,6 +17,8 @@ import (
 
 // clientFile is a config file of a client that was read.
 type clientFile struct {
+	// client is the program that reads the file, scope whether it is the user's or a project's,
+	// and path its full name.
 	client *clients.Client
 	scope  clients.Scope
 	path   string

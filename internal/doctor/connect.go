@@ -27,6 +27,7 @@ import (
 
 // attempt is one attempt to open a server, and what crossed the connection.
 type attempt struct {
+	// d is the doctor that made the attempt, and its report gets the findings.
 	d        *Doctor
 	server   local // its argv is nil for a server at a URL
 	typed    string

@@ -87,6 +87,7 @@ type Check struct {
 
 // Doctor runs checks. It is not safe for concurrent use.
 type Doctor struct {
+	// opts are the options with their defaults; checks and report grow with each check.
 	opts   Options
 	checks []Check
 	report check.Report

@@ -23,8 +23,9 @@ type local struct {
 	name   string          // of the server, or "" for a typed command
 	client *clients.Client // that starts it, or nil
 	scope  clients.Scope   // of the client's file
-	argv   []string
-	env    map[string]string
+	// argv is the program with its arguments, and env what the entry adds to the environment.
+	argv []string
+	env  map[string]string
 }
 
 // is begins a message about the server.

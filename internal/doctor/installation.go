@@ -58,12 +58,15 @@ func (d *Doctor) checkPath(r check.Reporter) string {
 	return first
 }
 
+// sameFile reports whether two paths lead to the same file, through links or not.
 func sameFile(a, b string) bool {
 	one, errA := os.Stat(a)
 	other, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(one, other)
 }
 
+// checkState checks that the record of written entries can be read. Without it, config apply
+// cannot tell its own entries from others.
 func (d *Doctor) checkState(r check.Reporter) string {
 	state, err := clients.OpenState(d.opts.StateDir)
 	if err != nil {

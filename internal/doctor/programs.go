@@ -22,15 +22,19 @@ var programsTable []byte
 
 // product is a row of the table.
 type product struct {
+	// Name is the product, Programs the commands that it installs, and Page its website.
 	Name     string
 	Programs []string
 	Page     string
-	Install  []struct {
+	// Install are the ways to install it, the first suitable one first.
+	Install []struct {
 		When, Run    string
 		Old, Upgrade bool
 	}
 }
 
+// products returns the embedded table. It is parsed once, on first use, and a malformed table
+// is a mistake of the build.
 var products = sync.OnceValue(func() (all []product) {
 	if err := json.Unmarshal(programsTable, &all); err != nil {
 		panic(err)

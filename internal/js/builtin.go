@@ -119,6 +119,8 @@ func ofString() map[string]func(string) string {
 	}
 }
 
+// method is a method of lists. list is the value it is called on, and at the position of the
+// call, for the nodes it returns.
 type method = func(r *reader, at int, list *tree.Node, args []value) value
 
 // ofArray returns the methods of lists.

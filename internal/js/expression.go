@@ -180,6 +180,8 @@ func isKind(v value, k tree.Kind) bool {
 	return v.node != nil && v.node.Kind == k
 }
 
+// number returns the number of a node whose kind is Number. Text out of range is infinite, as
+// in JavaScript.
 func number(v value) float64 {
 	f, _ := strconv.ParseFloat(v.node.Text, 64)
 	return f

@@ -38,6 +38,7 @@ type module struct {
 // state is the progress of reading a module: reading → complete or failed.
 type state uint8
 
+// The states of a module. One that imports itself is found reading.
 const (
 	reading state = iota
 	complete
@@ -125,6 +126,7 @@ func (r *reader) load(at int, specifier string) *module {
 	return m
 }
 
+// errOutside is the error for an import of a path that leaves the folder of the files.
 var errOutside = errors.New("outside the project")
 
 // locate returns the path of the file that a specifier means: the path itself, or with an

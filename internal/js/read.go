@@ -86,9 +86,11 @@ type reader struct {
 	modules []*module
 	module  *module // the current one
 
-	text   []byte // all, up to the end of the current module
-	at     int
-	dry    int // while positive, expressions are skipped and values are meaningless
+	text []byte // all, up to the end of the current module
+	at   int
+	dry  int // while positive, expressions are skipped and values are meaningless
+	// steps, depth and joined are the work so far, the nesting, and the bytes of texts that were
+	// joined. Each has a limit, because a script can loop.
 	steps  int
 	depth  int
 	joined int
@@ -105,7 +107,8 @@ type reader struct {
 
 // scope is a set of names. A name never changes its value.
 type scope struct {
-	up    *scope
+	up *scope
+	// names are the variables declared in the scope itself; up is the enclosing scope.
 	names map[string]value
 }
 
@@ -259,6 +262,9 @@ func (r *reader) tolerant(stops string) (v value) {
 	return r.unknown(start)
 }
 
+// get returns the value of a variable used at at. A lenient reader takes a call of an unknown
+// function for its first argument that is an object, since files often pass their settings
+// through a helper. Otherwise, an undeclared name is a fault.
 func (r *reader) get(at int, name string) value {
 	v, ok := r.lookup(name)
 	if r.dry > 0 {

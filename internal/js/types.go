@@ -60,6 +60,8 @@ func (r *reader) skipTypeStatement() {
 	r.skipType()
 }
 
+// skipType skips a type of TypeScript, which has no effect on values: members of a union or an
+// intersection, each with its operators.
 func (r *reader) skipType() {
 	defer r.step()()
 	r.punct("|")

@@ -41,9 +41,12 @@ type walker struct {
 	// scanner has the patterns, and doc is the document.
 	scanner *Scanner
 	doc     []byte
-	found   []Found
+	// found are the secrets so far, in the order of the document.
+	found []Found
 	// seen has what was reported, so that a repeated secret is one finding.
-	seen      map[string]bool
+	seen map[string]bool
+	// variables has the names of variables seen so far, and dumped reports that they were found to
+	// be a dump of an environment.
 	variables variableSet
 	dumped    bool
 }

@@ -202,6 +202,7 @@ func (n *needle) in(text string) int {
 	}
 }
 
+// isAlphanumeric reports whether c is an ASCII letter or digit.
 func isAlphanumeric(c byte) bool { return classes[c]&alphanumeric != 0 }
 
 // dumpText describes a dump.

@@ -221,6 +221,7 @@ func wordLetters(word string) int {
 	return count
 }
 
+// separators returns the number of characters in a word that separate its parts.
 func separators(word string) int {
 	return strings.Count(word, "_") + strings.Count(word, "-")
 }

@@ -49,6 +49,7 @@ func Kinds() []Kind {
 
 // Match is a part of a text that looks like a secret.
 type Match struct {
+	// Kind is the class of evidence, by which callers decide what to do.
 	Kind Kind
 	// What describes the evidence, such as "an AWS key". It contains names of variables and
 	// members, but never a value.
@@ -60,6 +61,7 @@ type Match struct {
 // Scanner searches texts for secrets. The zero value searches without an environment. A
 // Scanner is safe for concurrent use.
 type Scanner struct {
+	// needles are the texts that reveal a secret of the environment.
 	needles []needle
 	// pairs contains the variables of the environment, to recognize a dump.
 	pairs map[string]string

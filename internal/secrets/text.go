@@ -53,6 +53,7 @@ func longestRun(text string, in func(byte) bool) int {
 	return longest
 }
 
+// isBase64 reports whether c belongs to the alphabet of base64, in either variant.
 func isBase64(c byte) bool { return classes[c]&base64Byte != 0 }
 
 // isTokenByte reports whether c is in [tokenLetters].
@@ -215,6 +216,8 @@ func (s *Scanner) nameKind(name string) nameKind {
 	return kind
 }
 
+// judgeName determines what nameKind caches. A name that indicates a secret counts as such
+// even if it is also a variable of the environment.
 func (s *Scanner) judgeName(name string) nameKind {
 	if secretName(name) {
 		return secretPairName

@@ -119,6 +119,8 @@ func assignment(s string) string {
 	return ""
 }
 
+// tokenLetters are the characters of tokens that are safe in URLs (RFC 7515), and the dot
+// between the parts of some.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 // words reports whether s looks like words rather than random: lower-case letters with

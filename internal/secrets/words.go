@@ -16,8 +16,11 @@ var wordsText []byte
 
 // wordTable is the contents of words.json.
 type wordTable struct {
+	// Tokens are the formats of known services.
 	Tokens []tokenFormat
 
+	// Webhooks are beginnings of URLs that are secrets as a whole. The other lists are names, or
+	// parts of names, of variables and members.
 	Webhooks, SecretNames, KeyNames, PublicNames, CursorNames, VariableParts, UsualVariables []string
 
 	Constants, CommonWords, ExampleParts, ExamplePrefixes, ExampleValues, DigestMarks []string

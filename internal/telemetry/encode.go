@@ -27,6 +27,7 @@ const (
 	wireFixed32 = 5
 )
 
+// tag begins a field: its number and how its value is encoded.
 func (m *message) tag(field, wire uint64) {
 	*m = binary.AppendUvarint(*m, field<<3|wire)
 }
@@ -39,6 +40,7 @@ func (m *message) varint(field, value uint64) {
 	}
 }
 
+// fixed32 adds a number of four bytes, unless it is zero, which is the default of a field.
 func (m *message) fixed32(field uint64, value uint32) {
 	if value != 0 {
 		m.tag(field, wireFixed32)
@@ -52,6 +54,7 @@ func (m *message) fixed64(field, value uint64) {
 	*m = binary.LittleEndian.AppendUint64(*m, value)
 }
 
+// double adds a floating-point number even if it is zero.
 func (m *message) double(field uint64, value float64) {
 	m.fixed64(field, math.Float64bits(value))
 }
@@ -63,6 +66,7 @@ func (m *message) time(field uint64, t time.Time) {
 	}
 }
 
+// string adds a string, unless it is empty.
 func (m *message) string(field uint64, value string) {
 	if value != "" {
 		m.text(field, value)
@@ -75,6 +79,7 @@ func (m *message) text(field uint64, value string) {
 	*m = append(binary.AppendUvarint(*m, uint64(len(value))), value...)
 }
 
+// bytes adds a byte string, unless it is empty.
 func (m *message) bytes(field uint64, value []byte) {
 	if len(value) > 0 {
 		m.text(field, string(value))
@@ -100,6 +105,7 @@ func (m *message) attributes(field uint64, all []attribute.KeyValue) {
 	}
 }
 
+// attribute adds a KeyValue, the form that attributes have in every signal.
 func (m *message) attribute(field uint64, a attribute.KeyValue) {
 	m.nested(field, func(m *message) { // KeyValue
 		m.string(1, string(a.Key))
@@ -176,6 +182,8 @@ func encodeSpans(all []sdktrace.ReadOnlySpan) []byte {
 	})
 }
 
+// span encodes a Span of trace.proto. The SDK has already cut its attributes, events and links
+// to its limits; the numbers of dropped ones go with it.
 func (m *message) span(s sdktrace.ReadOnlySpan) {
 	c := s.SpanContext()
 	m.identity(1, 2, c.TraceID(), c.SpanID())
@@ -257,6 +265,7 @@ func encodeLogs(all []log.Record) []byte {
 	})
 }
 
+// record encodes a LogRecord of logs.proto.
 func (m *message) record(r *log.Record) {
 	m.time(1, r.Timestamp())
 	m.varint(2, uint64(r.Severity()))
@@ -310,6 +319,8 @@ func (m *message) metric(d *metricdata.Metrics) {
 // cumulative is AGGREGATION_TEMPORALITY_CUMULATIVE.
 const cumulative = 2
 
+// number encodes a NumberDataPoint of metrics.proto. Its value is a member of a oneof, so zero
+// is encoded too.
 func (m *message) number(p *metricdata.DataPoint[int64]) {
 	m.time(2, p.StartTime)
 	m.time(3, p.Time)
@@ -317,6 +328,8 @@ func (m *message) number(p *metricdata.DataPoint[int64]) {
 	m.attributes(7, p.Attributes.ToSlice())
 }
 
+// histogram encodes a HistogramDataPoint of metrics.proto. The counts and bounds of its buckets
+// are packed fields: the numbers follow each other without tags.
 func (m *message) histogram(p *metricdata.HistogramDataPoint[float64]) {
 	m.time(2, p.StartTime)
 	m.time(3, p.Time)

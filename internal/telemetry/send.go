@@ -27,6 +27,8 @@ import (
 // exporter sends one signal to a collector by OTLP over HTTP, as binary Protocol Buffers.
 // The official exporters would link gRPC, which is five times the size of the SDK.
 type exporter struct {
+	// url is the address of the collector for this signal, with its path, and header is added to
+	// each request.
 	url     string
 	header  http.Header
 	client  *http.Client

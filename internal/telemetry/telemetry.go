@@ -71,6 +71,7 @@ type signal struct {
 	variable string // in variables
 }
 
+// The signals, with their names in URLs and in environment variables.
 var (
 	traces  = signal{"traces", "TRACES"}
 	metrics = signal{"metrics", "METRICS"}
@@ -239,14 +240,18 @@ type leveled struct {
 	least slog.Leveler
 }
 
+// Enabled implements [slog.Handler]. Both levels apply.
 func (l leveled) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= l.least.Level() && l.Handler.Enabled(ctx, level)
 }
 
+// WithAttrs implements [slog.Handler] and keeps the level, which the embedded method would
+// lose.
 func (l leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return leveled{l.Handler.WithAttrs(attrs), l.least}
 }
 
+// WithGroup implements [slog.Handler] and keeps the level.
 func (l leveled) WithGroup(name string) slog.Handler {
 	return leveled{l.Handler.WithGroup(name), l.least}
 }

@@ -15,7 +15,8 @@ import (
 // Error is a problem in a document, with its position.
 type Error struct {
 	Line, Column int // 0 if unknown
-	Message      string
+	// Message states the fault without the position or the name of the document.
+	Message string
 }
 
 // Error returns the message with its position.

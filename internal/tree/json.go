@@ -15,8 +15,9 @@ import (
 type jsonReader struct {
 	// text is read from at; place is the line and column of an earlier position, to count
 	// on from there.
-	text     []byte
-	at       int
+	text []byte
+	at   int
+	// comments allows comments and trailing commas.
 	comments bool
 	limits   limits
 	// nodes counts for the limit.

@@ -237,6 +237,7 @@ func (l limits) tooDeep() string {
 	return "nested too deeply"
 }
 
+// tooMany is the message for too many values. Outside a document, it names both limits.
 func (l limits) tooMany() string {
 	if l.document {
 		return fmt.Sprintf("the document has more than %d values", l.nodes)
@@ -262,6 +263,7 @@ func (l limits) repeat(problems []Problem, at int, key, pointer string) []Proble
 // fault is a problem that ends reading. The readers panic with it, and [catch] recovers it.
 type fault struct{ Problem }
 
+// failure returns the fault at an offset, for the caller to panic with.
 func failure(at int, message, hint string) *fault {
 	return &fault{Problem{
 		Offset:  at,
