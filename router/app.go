@@ -86,6 +86,7 @@ func VisibleTo(visibility ...apps.Visibility) ToolOption {
 
 // uiLink is the link from a tool to the app that shows its results.
 type uiLink struct {
+	// app is the app that the option [UI] names, or nil after [VisibleTo].
 	app *AppFeature
 	// linked reports that the tool has an app; visibility says who may call it, and nil
 	// means both the model and the app.

@@ -47,6 +47,7 @@ func (b *builder) add(f *feature, e *entry) {
 	b.entries = append(b.entries, e)
 }
 
+// routerOptions returns the options of the router with their defaults.
 func (b *builder) routerOptions() Options {
 	if b.options == nil {
 		return Options{}
@@ -96,6 +97,8 @@ func (b *builder) findDuplicates() {
 	b.wrong = nil
 }
 
+// duplicates reports that a feature of the same kind and name exists, and where. Both places
+// are in the author's program.
 func (f *feature) duplicates(other place) {
 	f.fault("is already the name of a %s at %s", f.kind, other)
 }
@@ -106,6 +109,7 @@ func Group(prefix string, features ...Feature) Feature {
 	return &groupFeature{caller(), prefix, features}
 }
 
+// groupFeature is what [Group] returns: features whose names get a prefix.
 type groupFeature struct {
 	place
 	prefix   string
@@ -143,6 +147,7 @@ func Filter(allowed func(ctx context.Context, item Item) bool) Feature {
 	return &filterFeature{caller(), allowed}
 }
 
+// filterFeature is what [Filter] returns. It applies to the features of the same group.
 type filterFeature struct {
 	place
 	allowed func(context.Context, Item) bool
@@ -156,6 +161,8 @@ func (f *filterFeature) register(b *builder) {
 	}
 }
 
+// filtersOf returns the filters among the features of a group, regardless of their position:
+// a filter also applies to the features before it.
 func filtersOf(features []Feature) (filters []func(context.Context, Item) bool) {
 	for _, f := range features {
 		f, ok := f.(*filterFeature)

@@ -67,6 +67,7 @@ func (f *feature) compileCompletion(e *entry, in *input, noun string, names []st
 	e.names = names
 }
 
+// listNames returns names for a message.
 func listNames(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -99,6 +100,8 @@ func (in *input) enumCompleters(given []Completer) (added []Completer) {
 	return added
 }
 
+// findCompleter returns the completer of an argument, or nil. A prompt has few arguments, so a
+// search is faster than a map.
 func findCompleter(all []Completer, argument string) *Completer {
 	for i := range all {
 		if all[i].argument == argument {

@@ -34,6 +34,7 @@ func caller() place {
 	return place{filepath.Base(file), line}
 }
 
+// String returns the place as compilers print it, so that editors link it.
 func (p place) String() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
@@ -73,12 +74,15 @@ type Item struct {
 // feature is a tool, resource, template, prompt or app before it is compiled.
 type feature struct {
 	place
+	// kind selects the list that the item belongs to.
 	kind        Kind
 	name        string // in messages; of items other than apps, with the prefix of the groups
 	uri         string // of a resource or app, or the text of a template
 	description string
 	options     []option
-	compile     func(*feature, *builder)
+	// compile checks the feature and adds its entry to the builder. It runs in [New], so that all
+	// mistakes of a program are reported at once.
+	compile func(*feature, *builder)
 	// faults are the mistakes found so far; any of them keeps the feature out of the
 	// Router.
 	faults []error
@@ -86,6 +90,7 @@ type feature struct {
 	settings
 }
 
+// newFeature returns a feature with its options, which register applies to a copy.
 func newFeature[T option](at place, kind Kind, name string, options []T) *feature {
 	f := &feature{
 		place: at,

@@ -8,6 +8,7 @@ import (
 // settings are the values that options set. Each kind of feature uses those whose options
 // it accepts.
 type settings struct {
+	// appName is the name of an app's resource, which defaults to its URI.
 	appName, title, mimeType string
 	icons                    []mcp.Icon
 	meta                     []Meta
@@ -20,8 +21,9 @@ type settings struct {
 	// generated.
 	inputSchema, outputSchema *string
 	taskSupport               TaskSupport
-	link                      *uiLink
-	ui                        apps.ResourceUI
+	// link connects a tool to an app, and ui are the settings of an app's resource.
+	link *uiLink
+	ui   apps.ResourceUI
 }
 
 // option is an option of any kind of feature.
@@ -204,6 +206,7 @@ func (h Hint) apply(f *feature) {
 	}
 }
 
+// apply implements option. UI and VisibleTo both set the link.
 func (u *uiLink) apply(f *feature) {
 	f.faultIf(f.link != nil, "UI and VisibleTo exclude each other, and may be given once")
 	f.link = u

@@ -32,8 +32,10 @@ type input struct {
 // defaultMember is a default from a hand-written schema.
 type defaultMember struct{ name, member string }
 
+// isStruct is the requirement on the arguments of a prompt.
 func isStruct(n *node) bool { return n.kind == kindStruct }
 
+// isStructOrTexts is the requirement on the variables of a template, all of which are strings.
 func isStructOrTexts(n *node) bool {
 	return isStruct(n) || n.kind == kindMap && n.elem.kind == kindString
 }

@@ -11,6 +11,7 @@ import (
 
 // output turns the return values of one tool into results.
 type output struct {
+	// tool names the tool in errors.
 	tool string
 	// form makes the result from what the tool's function returned. It is chosen once, by
 	// the type, so that no call inspects types.
@@ -24,6 +25,7 @@ type output struct {
 // content.
 type Texter interface{ Text() string }
 
+// The return types of tools that are not encoded by a plan.
 var (
 	typeVoid       = reflect.TypeFor[Void]()
 	typeContent    = reflect.TypeFor[mcp.Content]()
@@ -88,6 +90,7 @@ func isPlainText(t reflect.Type) bool {
 		!implements(t, typeTextMarshaler)
 }
 
+// pointee returns the plan of what a pointer, or a pointer to one, points to.
 func pointee(n *node) *node {
 	for n.kind == kindPointer {
 		n = n.elem
@@ -100,10 +103,13 @@ func (o *output) result(v reflect.Value) (*mcp.CallToolResult, error) {
 	return o.form(o, v)
 }
 
+// textResult returns a result with one text and no structured content.
 func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}
 }
 
+// fromText is a form for strings. With a hand-written schema, the string is also the structured
+// content.
 func fromText(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	if o.check == nil {
 		return textResult(v.String()), nil
@@ -138,6 +144,9 @@ func fromAny(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	return o.structured(o.texted(v.Elem(), encoded), encoded)
 }
 
+// fromValue is a form for values with a schema. The JSON is the structured content and, unless
+// the value is a [Texter], also the text. A nil pointer is an error, since null would violate
+// the schema.
 func fromValue(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, o.noResult()
@@ -178,6 +187,8 @@ func (o *output) noResult() error {
 	return mcp.Errorf(mcp.CodeToolBadOutput, "tool %q returned no result", o.tool)
 }
 
+// bad returns the error for a result that the tool's own schema rejects. The client sees it;
+// the mistake is the author's.
 func (o *output) bad(err error) error {
 	return mcp.Errorf(mcp.CodeToolBadOutput,
 		"the answer of tool %q violates its output schema: %v", o.tool, err)

@@ -24,6 +24,7 @@ import (
 type kind uint8
 
 const (
+	// The kinds without a comment are those of the package reflect.
 	kindString kind = iota
 	kindBool
 	kindInt
@@ -58,6 +59,7 @@ func (k kind) stringly() bool {
 // node is the plan of one type, including the tags of its field. It is read-only after
 // compilation.
 type node struct {
+	// kind selects how a value of typ is decoded and encoded.
 	kind   kind
 	typ    reflect.Type
 	elem   *node         // of slices, arrays, maps and pointers
@@ -70,8 +72,9 @@ type node struct {
 	// them. The format is checked separately.
 	keywords []keywordValue
 	check    *schema.Schema // nil if there are none
-	enum     []json.RawMessage
-	format   schema.Format
+	// enum has the allowed values from the tags, or from the type's own method.
+	enum   []json.RawMessage
+	format schema.Format
 }
 
 // object is the plan of a struct.
@@ -162,6 +165,8 @@ type compiler struct {
 	path []string
 }
 
+// newCompiler returns a compiler for plans that decode, or with output for plans that encode.
+// Structs are compiled once for each compiler.
 func newCompiler(output bool) *compiler {
 	return &compiler{
 		output:  output,

@@ -29,10 +29,12 @@ type decoder struct {
 	nulls    []string         // paths of the nulls that mean absent
 }
 
+// decoders recycles decoders with the storage of their paths, so that a call allocates none.
 var decoders = sync.Pool{New: func() any {
 	return &decoder{path: make([]schema.Segment, 0, 16)}
 }}
 
+// newDecoder returns a decoder for a text. free returns it to the pool.
 func newDecoder(doc []byte, strict bool) *decoder {
 	d := decoders.Get().(*decoder)
 	*d = decoder{
@@ -43,6 +45,7 @@ func newDecoder(doc []byte, strict bool) *decoder {
 	return d
 }
 
+// free ends the use of the decoder. It drops the text, which would otherwise stay in memory.
 func (d *decoder) free() {
 	d.doc = nil
 	decoders.Put(d)
@@ -112,6 +115,7 @@ func (d *decoder) wrong(i, depth int) (int, error) {
 	return d.skip(i, depth)
 }
 
+// numberStarts are the characters that a JSON number can begin with.
 const numberStarts = "-0123456789"
 
 // starts are the first bytes of the values of each kind; "" means any.

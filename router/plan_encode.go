@@ -116,6 +116,8 @@ func methods(v reflect.Value) any {
 	return v.Interface()
 }
 
+// append appends a struct as an object, with the members in the order of the fields. An error
+// names the path to the value that cannot be encoded.
 func (o *object) append(dst []byte, v reflect.Value) ([]byte, error) {
 	dst = append(dst, '{')
 	var err error
@@ -158,6 +160,7 @@ func (f *field) isOmitted(v reflect.Value) bool {
 	return v.IsZero()
 }
 
+// appendList appends a slice or an array.
 func (n *node) appendList(dst []byte, v reflect.Value) ([]byte, error) {
 	dst = append(dst, '[')
 	var err error

@@ -11,8 +11,9 @@ type structField struct {
 	reflect.StructField
 	// name is the JSON name; tagged reports that it is from a tag, which decides between
 	// promoted fields of the same name.
-	name                string
-	tagged              bool
+	name   string
+	tagged bool
+	// path is the index of each embedded struct on the way, as for reflect's FieldByIndex.
 	path                []int
 	omitEmpty, omitZero bool
 	quoted              bool // the option "string"

@@ -33,6 +33,7 @@ type keywordValue struct {
 	value json.RawMessage
 }
 
+// The kinds that the keywords for texts, numbers and lists apply to.
 var (
 	textKinds   = []kind{kindString, kindText, kindURL}
 	numberKinds = []kind{kindInt, kindUint, kindFloat, kindNumber}
@@ -240,6 +241,7 @@ func enumValue(c *compiler, n *node, text string) (json.RawMessage, error) {
 	return arrayOf(n.enum), nil
 }
 
+// arrayOf returns the values as a JSON array.
 func arrayOf(values []json.RawMessage) json.RawMessage {
 	array := []byte{'['}
 	for _, v := range values {
@@ -248,6 +250,8 @@ func arrayOf(values []json.RawMessage) json.RawMessage {
 	return closeWith(array, ']')
 }
 
+// numberValue reads the tag of a keyword whose value is a number. Its digits are kept as
+// written.
 func numberValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	if !isNumber(text) {
 		return nil, errors.New("want a number")
@@ -274,6 +278,7 @@ func countValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
+// boolValue reads the tag of a keyword whose value is true or false.
 func boolValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	value, err := strconv.ParseBool(text)
 	if err != nil {
@@ -282,6 +287,7 @@ func boolValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	return strconv.AppendBool(nil, value), nil
 }
 
+// patternValue reads the tag pattern. One that cannot be checked is a mistake of the author.
 func patternValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	return quoteJSON(text), schema.CheckPattern(text)
 }
@@ -301,6 +307,7 @@ func formatValue(_ *compiler, n *node, text string) (json.RawMessage, error) {
 	return quoteJSON(text), nil
 }
 
+// quoteJSON returns a text as a JSON string.
 func quoteJSON(s string) []byte { return jsonscan.AppendQuote(nil, s) }
 
 // appendMember appends a member of an object to dst.

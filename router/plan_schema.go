@@ -14,10 +14,13 @@ import (
 
 // custom is the schema that a type provides.
 type custom struct {
+	// raw is the schema as the type returns it, and check its compiled form.
 	raw   json.RawMessage
 	check *schema.Schema
 }
 
+// customOf returns the schema that the type's JSONSchema method returns for its zero value, or
+// nil after recording a fault.
 func (c *compiler) customOf(t reflect.Type) *custom {
 	raw, err := mcp.Marshal(zeroOf(t).(schemer).JSONSchema())
 	if err != nil {
@@ -205,6 +208,7 @@ func (w *schemaWriter) described(raw []byte, f *field) {
 	w.close("}")
 }
 
+// docs writes the keywords of a field that explain it.
 func (w *schemaWriter) docs(f *field) {
 	w.text("title", f.docs.title)
 	w.text("description", f.docs.text)

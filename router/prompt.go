@@ -75,6 +75,7 @@ func (f *feature) compilePrompt(b *builder, in *input, out reflect.Type, run pro
 	b.add(f, e)
 }
 
+// requireCompletion adds a fault for each argument without completion.
 func (f *feature) requireCompletion(names []string) {
 	for _, name := range names {
 		if findCompleter(f.completers, name) == nil {

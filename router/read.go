@@ -25,9 +25,12 @@ type reader struct {
 	limit int64
 	cache mcp.CacheHint
 	node  *node
-	form  func(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error)
+	// form makes the contents from a return value. It is chosen once, by the type. node encodes
+	// values that become JSON, and is nil for the others.
+	form func(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error)
 }
 
+// The result types that a resource may return besides text, bytes and values.
 var (
 	typeReader       = reflect.TypeFor[io.Reader]()
 	typeRead         = reflect.TypeFor[*mcp.ReadResourceResult]()
@@ -66,10 +69,12 @@ func (f *feature) newReader(t reflect.Type, b *builder) *reader {
 	return r
 }
 
+// result returns the contents of the resource at uri for a function's return value.
 func (r *reader) result(uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	return r.form(r, uri, v)
 }
 
+// one returns a result with one item and the cache hint of the resource.
 func (r *reader) one(c mcp.ResourceContents) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{
 		Contents: []mcp.ResourceContents{c},
@@ -77,6 +82,7 @@ func (r *reader) one(c mcp.ResourceContents) *mcp.ReadResourceResult {
 	}
 }
 
+// empty returns an item without text or data.
 func (r *reader) empty(uri string) mcp.ResourceContents {
 	return mcp.ResourceContents{
 		Name:     r.name,
@@ -86,12 +92,14 @@ func (r *reader) empty(uri string) mcp.ResourceContents {
 	}
 }
 
+// readText is a form for strings.
 func readText(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	c := r.empty(uri)
 	c.Text = v.String()
 	return r.one(c), nil
 }
 
+// readBytes is a form for []byte. Bytes that are UTF-8 and have a text type become text.
 func readBytes(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	return r.one(r.data(uri, v.Bytes())), nil
 }
@@ -155,6 +163,7 @@ func (r *reader) limited(source io.Reader) ([]byte, error) {
 	return data, nil
 }
 
+// readJSON is a form for all other values.
 func readJSON(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	encoded, err := r.node.append(nil, v)
 	if err != nil {

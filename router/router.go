@@ -13,10 +13,13 @@ import (
 // Router is a [mcp.Source] built from typed Go functions. All methods, including those
 // that change it, are safe for concurrent use.
 type Router struct {
+	// server and options are set by [New] and never change.
 	server  mcp.Implementation
 	options Options
 	// top runs the calls: the router itself, or what Middleware returned for it.
-	top     mcp.Source
+	top mcp.Source
+	// current is what the router offers now. Calls read it without a lock and finish on the state
+	// they began with.
 	current atomic.Pointer[state]
 
 	// changing is held while replacing current.

@@ -16,7 +16,8 @@ import (
 // for the cache in views.
 type state struct {
 	// r is the Router it belongs to.
-	r         *Router
+	r *Router
+	// entries are all items in the order of the lists; the maps find one by its name.
 	entries   []*entry
 	tools     map[string]*entry
 	prompts   map[string]*entry
@@ -104,6 +105,7 @@ func (e *entry) visible(ctx context.Context) bool {
 	return true
 }
 
+// fault returns a mistake of the author, with the place of the feature.
 func (e *entry) fault(format string, args ...any) error {
 	return &mistake{e.place, fmt.Sprintf("%s %q: %s", e.Kind, e.Name,
 		fmt.Sprintf(format, args...))}
@@ -191,6 +193,7 @@ func (s *state) catalog(shown func(int) bool) *mcp.Catalog {
 // views caches the catalogs of callers who see different items. Callers who see the same
 // items share a catalog, so its lists are encoded once.
 type views struct {
+	// mu guards the fields below. max is how many catalogs are kept.
 	mu       sync.Mutex
 	max      int
 	catalogs map[string]*mcp.Catalog // by mask

@@ -77,6 +77,8 @@ func isScalar(text string) bool {
 	return isNumber(text)
 }
 
+// isNumber reports whether a text is a JSON number. A valid JSON text that begins like one can
+// be nothing else.
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') &&
 		jsonscan.Valid([]byte(text)) == nil
