@@ -38,12 +38,15 @@ type ToolEdit struct {
 	Title, Description *string
 }
 
+// empty reports whether the edits change nothing. Enabled that is empty and not nil hides all
+// tools, which is a change.
 func (e *Edits) empty() bool {
 	return e == nil ||
 		e.Name+e.Title == "" && e.Enabled == nil && len(e.Disabled) == 0 &&
 			len(e.Tools) == 0
 }
 
+// allows reports whether clients see a tool, by its own name. Disabled wins over Enabled.
 func (e *Edits) allows(tool string) bool {
 	return (e.Enabled == nil || slices.Contains(e.Enabled, tool)) &&
 		!slices.Contains(e.Disabled, tool)

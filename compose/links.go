@@ -143,7 +143,8 @@ func withLinks(doc json.RawMessage, places [][]string, link func(string) string)
 type linkEditor struct {
 	doc, out []byte
 	done     int // length of the prefix of doc already copied to out
-	link     func(string) string
+	// link returns the URI to write for one that it finds.
+	link func(string) string
 }
 
 // value edits the value at i, which the paths are relative to, and returns its end.

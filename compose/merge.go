@@ -56,6 +56,7 @@ func (m *merged) completer(params *mcp.CompleteParams) (int, *mcp.CompleteParams
 	return o.part, &renamed, nil
 }
 
+// unknownTemplate is the error for a template that no part has.
 func unknownTemplate(text string) *mcp.Error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
 }

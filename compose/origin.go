@@ -37,6 +37,7 @@ func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
 	return append(all, absentSources(u.opts.Absent)...)
 }
 
+// absentSources lists sources whose catalog is not known.
 func absentSources(names []string) []mcp.JoinedSource {
 	all := make([]mcp.JoinedSource, 0, len(names))
 	for _, name := range names {

@@ -76,6 +76,7 @@ func openedByClients(uri string) bool {
 	return false
 }
 
+// offersResources reports whether a part has resources or templates.
 func (m *merged) offersResources(part int) bool {
 	return len(m.parts[part].Resources)+len(m.parts[part].Templates) > 0
 }

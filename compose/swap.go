@@ -24,6 +24,7 @@ type Swap struct {
 	watchers mcp.Watchers
 }
 
+// watchedSource is a source while it is current.
 type watchedSource struct {
 	source mcp.Source
 	stop   func() // stops watching source
@@ -167,6 +168,7 @@ func (s *Swap) Subscribe(ctx context.Context, uri string) error {
 
 // extension is a call of a custom method.
 type extension struct {
+	// method is the name of the method, and params are its parameters, not decoded.
 	method string
 	params json.RawMessage
 }
@@ -242,6 +244,7 @@ func (r *Retirable) enter() error {
 	return ErrRetired
 }
 
+// leave ends a call that enter began. The last one after Retire closes idle.
 func (r *Retirable) leave() { r.count(-1) }
 
 // count adds to r.calls and returns the sum.

@@ -124,6 +124,8 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 	return u, nil
 }
 
+// union is a Source that joins others. Its state is the last joined catalog, which also routes
+// calls back to the parts.
 type union struct {
 	// parts are the sources, in the order of the catalog.
 	parts  []Named
@@ -292,6 +294,7 @@ func (u *union) readFrom(
 	return result, err
 }
 
+// hasCode reports whether err is or wraps an [mcp.Error] with the code.
 func hasCode(err error, code mcp.Code) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && e.Code == code

@@ -22,6 +22,7 @@ type partSet []int
 
 // pattern is a URI template of a part.
 type pattern struct {
+	// part is the index of the source that has the template, and text the template.
 	part    int
 	text    string
 	literal string // prefix shared by every URI the template describes

@@ -76,6 +76,8 @@ func schemeName(name string) string {
 	return label
 }
 
+// hashed returns a label with 8 hexadecimal digits of the name's digest, which tell apart two
+// names that become the same label.
 func hashed(label, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return label + "-" + hex.EncodeToString(sum[:4])

@@ -31,6 +31,7 @@ func Readable(definition json.RawMessage) []string {
 // reader formats values in the style of YAML.
 type reader struct{ lines []string }
 
+// line adds a line without trailing white space.
 func (r *reader) line(indent, label, text string) {
 	r.lines = append(r.lines, strings.TrimRight(indent+label+text, " "))
 }
@@ -72,6 +73,7 @@ func (r *reader) text(indent, label, text string) {
 	}
 }
 
+// sortedKeys returns the keys of an object in order, which JSON does not define.
 func sortedKeys(m map[string]any) []string {
 	return slices.Sorted(maps.Keys(m))
 }

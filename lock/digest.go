@@ -68,6 +68,7 @@ func pinOf(kind Kind, definition []byte) (Pin, error) {
 
 // entry is an item as a source lists it.
 type entry struct {
+	// item is the key in the lock, and definition what the digest covers.
 	item       Item
 	definition json.Marshaler
 }
@@ -90,6 +91,7 @@ func entries(cat *mcp.Catalog) []entry {
 	)
 }
 
+// entriesOf returns the items of one kind. name returns the key of an item and its definition.
 func entriesOf[T any](kind Kind, all []T, name func(*T) (string, json.Marshaler)) []entry {
 	entries := make([]entry, len(all))
 	for i := range all {

@@ -144,10 +144,12 @@ func (d Drift) isUnchanged() bool {
 	return d.Was.Digest == d.Is.Digest
 }
 
+// versionDrift returns the drift for another version of a server, with both as JSON strings.
 func versionDrift(source, was, is string) Drift {
 	return Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(was)}, &Pin{Definition: quoted(is)}}
 }
 
+// quoted returns a text as a JSON string.
 func quoted(text string) json.RawMessage {
 	raw, _ := json.Marshal(text) // strings always encode
 	return raw

@@ -116,6 +116,7 @@ func (f *File) Hints(source, tool string) (hints mcp.ToolAnnotations, locked boo
 
 // Item identifies one item of a source.
 type Item struct {
+	// Kind is the kind of item. Origin, Server and Instructions exist once in each source.
 	Kind Kind
 	Name string // of a tool or prompt, or the URI or URI template; otherwise empty
 }
@@ -144,6 +145,7 @@ func ParseItem(text string) (Item, error) {
 	return item, nil
 }
 
+// hasName reports whether a source may have several items of the kind.
 func (i Item) hasName() bool {
 	return i.Kind != Origin && i.Kind != Server && i.Kind != Instructions
 }

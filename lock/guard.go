@@ -43,6 +43,7 @@ type Guard struct {
 	// reported has the drifts that were already logged, so that each is logged once.
 	reported map[string]bool
 
+	// watchers are notified when the lock changes.
 	watchers mcp.Watchers
 }
 

@@ -61,11 +61,13 @@ func Record(
 // recorder records what a source offers, and reports what a person approving it should
 // see.
 type recorder struct {
+	// name is that of the source, and locked its entry so far.
 	name   string
 	locked *Entry
 	report *check.Report
 }
 
+// add adds a finding about an item of the source.
 func (s *recorder) add(rule check.Rule, item Item, format string, args ...any) {
 	s.report.Add(finding(rule, s.name, item, fmt.Sprintf(format, args...)))
 }

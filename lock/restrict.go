@@ -44,11 +44,13 @@ func Restrict(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
 
 // restricted is a Source that offers only what its lock approves.
 type restricted struct {
+	// name and origin are those that the lock is searched for; src is the source itself.
 	name, origin string
 	src          mcp.Source
 	guard        *Guard
-	watched      mcp.Watcher
-	watches      bool
+	// watched is src if it can be watched, which watches reports.
+	watched mcp.Watcher
+	watches bool
 
 	// last is the restricted catalog for the last catalog of src.
 	last    atomic.Pointer[view]
@@ -129,6 +131,8 @@ func (p *restricted) closedView(lock *File) *view {
 	return v
 }
 
+// emptyCatalog is what clients see of a source that is refused as a whole or has not run yet. It
+// has no instructions, because a refused source could use them to reach the model.
 func emptyCatalog(name string) *mcp.Catalog {
 	return &mcp.Catalog{Server: mcp.Implementation{
 		Name:    name,
@@ -321,4 +325,5 @@ func isRefusal(err error) bool {
 	return errors.As(err, &e) && e.Cause == errDrift
 }
 
+// errDrift is the reason for refusing an item whose definition has changed.
 var errDrift = errors.New("it no longer matches the lock")

@@ -11,7 +11,8 @@ import (
 
 // view is the visible part of a source, for one catalog and one lock.
 type view struct {
-	of       *mcp.Catalog // nil if the source must not be called
+	of *mcp.Catalog // nil if the source must not be called
+	// lock is the lock that the view was computed with.
 	lock     *File
 	locked   *Entry       // the locked source that applies, or nil
 	admitted bool         // it matches the lock, or did when it was admitted
@@ -20,9 +21,10 @@ type view struct {
 	mismatch *Drift       // why everything is refused, or nil
 
 	// refused has what the source offers but clients may not use, with the reason.
-	refused   map[Item]refused
-	listed    map[string]bool // URIs of resources that match the lock
-	pinnedUI  map[string]bool // URIs whose contents are locked
+	refused  map[Item]refused
+	listed   map[string]bool // URIs of resources that match the lock
+	pinnedUI map[string]bool // URIs whose contents are locked
+	// templates are those that match the lock, to decide about URIs that are not listed.
 	templates []*uritemplate.Template
 	offered   map[string]bool // templates, as text
 }
@@ -30,6 +32,7 @@ type view struct {
 // refused is the reason an item is refused, and whether the lock contains another version
 // of it.
 type refused struct {
+	// why completes a sentence that begins with the name of the item.
 	why     string
 	changed bool
 }
@@ -68,6 +71,7 @@ func (p *restricted) compare(lock *File, cat *mcp.Catalog) *view {
 	return v
 }
 
+// offersNothing reports whether a catalog is empty, so that it cannot drift.
 func offersNothing(cat *mcp.Catalog) bool {
 	return len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 &&
 		cat.Instructions == "" &&
@@ -221,6 +225,7 @@ func (v *view) reason(item Item) string {
 	return v.refused[item].why
 }
 
+// refuses reports whether clients may not use an item.
 func (v *view) refuses(item Item) bool { return v.refused[item].why != "" }
 
 // refusal returns the reason that a client gets. It names the command that approves the

@@ -37,6 +37,7 @@ var ErrScript = errors.New("scripts cannot be edited")
 
 // Added is a definitions file with servers added to it.
 type Added struct {
+	// Text is the whole file, with everything outside the added servers unchanged.
 	Text []byte
 	// Undeclared lists the declarations omitted because the secrets of this file are
 	// declared elsewhere. Optional secrets among them were also removed from their servers:

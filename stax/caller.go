@@ -62,6 +62,7 @@ func callerValue(p *mcp.Principal, name string) (values []string, list bool) {
 	return p.Claims[name], true
 }
 
+// nonEmpty returns a list of value, or nil if it is empty.
 func nonEmpty(value string) []string {
 	if value == "" {
 		return nil
@@ -286,11 +287,14 @@ func mayForward(s *Server, p *mcp.Principal) error {
 type callerRequests struct {
 	server *Server
 
-	mu     sync.Mutex // guards the following fields
+	mu sync.Mutex // guards the following fields
+	// latest is who made the latest request, and token what they authenticated with. The token is
+	// kept in memory only.
 	latest *mcp.Principal
 	token  string
 }
 
+// newCallerRequests returns the requests of the caller in ctx, who makes the first one.
 func newCallerRequests(s *Server, ctx context.Context) *callerRequests {
 	return &callerRequests{
 		server: s,

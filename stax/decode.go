@@ -15,9 +15,11 @@ import (
 // decoder converts the tree of a document to its Config.
 type decoder struct {
 	check.Reporter
+	// doc is the document whose Config is filled in.
 	doc *Document
 }
 
+// newDecoder returns a decoder that adds its findings to report.
 func newDecoder(d *Document, report *check.Report) *decoder {
 	return &decoder{
 		Reporter: d.Reporter(report),
@@ -434,6 +436,8 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 	}
 }
 
+// wellFormedDigest reports whether a digest is an algorithm and as many lower-case hexadecimal
+// digits as it has.
 func wellFormedDigest(digest string) bool {
 	algorithm, hex, ok := strings.Cut(digest, ":")
 	length, known := map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}[algorithm]

@@ -192,6 +192,7 @@ func (r *Resolver) stores() []SecretStore {
 	return r.Stores
 }
 
+// newLookup returns a lookup without known answers, for one operation of the resolver.
 func (r *Resolver) newLookup() *secretLookup {
 	return &secretLookup{
 		resolver: r,
@@ -299,6 +300,7 @@ type Target struct {
 	// Warnings are non-fatal problems, such as a store that failed for an optional secret.
 	Warnings []error
 
+	// merged and server are the definition it was resolved from.
 	merged *Merged
 	server *Server
 }

@@ -18,6 +18,7 @@ type Merged struct {
 	// The last one is in effect.
 	From map[string][]*Document
 
+	// documents are all documents, lowest precedence first.
 	documents []*Document
 }
 
@@ -81,6 +82,7 @@ type serverItem interface {
 	server() string
 }
 
+// ofServer returns the items of a server, in order.
 func ofServer[T serverItem](list []T, server string) (all []T) {
 	for _, item := range list {
 		if item.server() == server {
@@ -225,6 +227,8 @@ func shown(key string) string {
 	return key
 }
 
+// undeclared returns the hint for a key without a declaration: the nearest declared key, or
+// else the declaration to add.
 func undeclared(key string, known []string) string {
 	if near := nearest.DidYouMean(key, known); near != "" {
 		return "did you mean " + near + "?"

@@ -230,6 +230,7 @@ type Opened struct {
 	mcp.Source // the outermost layer
 	// resolver resolves the secrets again when the server restarts.
 	resolver *Resolver
+	// server is the name in the definitions, and warnings are those of resolving it.
 	server   string
 	warnings []error
 	live     *client.Source
@@ -337,6 +338,7 @@ func (o *Opened) start(
 	return src, nil
 }
 
+// report passes an event to the observer, if there is one.
 func (o *Opened) report(e client.Event) {
 	if o.observe != nil {
 		o.observe(e)

@@ -120,6 +120,7 @@ func (m *Merged) checkOverrides(report *check.Report) {
 	}
 }
 
+// shown returns the name that clients see.
 func (o Override) shown() string {
 	if o.Name != "" {
 		return o.Name

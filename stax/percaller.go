@@ -12,8 +12,9 @@ import (
 // caller is shown to that caller alone.
 type perCaller struct {
 	mcp.Source // the layers below
-	server     *Server
-	isolated   *client.Isolated
+	// isolated has the connection of each caller.
+	server   *Server
+	isolated *client.Isolated
 	// closed is the catalog of a caller whose connection fails, and refused that of one that
 	// cannot use the server.
 	closed, refused *mcp.Catalog
@@ -26,6 +27,8 @@ var (
 	_ mcp.Subscriber = (*perCaller)(nil)
 )
 
+// newPerCaller returns a server whose catalogs without a caller are empty. The one that is
+// refused says why in its instructions, which a client shows.
 func newPerCaller(s *Server, inner mcp.Source, isolated *client.Isolated) *perCaller {
 	c := &perCaller{
 		Source:   inner,

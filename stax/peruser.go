@@ -24,11 +24,12 @@ type perUser struct {
 	// name is that of the server, url its address, and tool the name of its tool that asks for
 	// a login.
 	name, url, tool string
-	isolated        *client.Isolated
-	vault           *identity.Vault
-	closed          *mcp.Catalog // before a login
-	watchers        mcp.Watchers
-	unwatch         func()
+	// isolated has the connection of each caller, and vault the logins.
+	isolated *client.Isolated
+	vault    *identity.Vault
+	closed   *mcp.Catalog // before a login
+	watchers mcp.Watchers
+	unwatch  func()
 
 	mu sync.Mutex // guards the following fields
 	// joined is when callers have connected, for keepTool.

@@ -15,11 +15,13 @@ import (
 // SecretFiles tracks the files at fixed paths (exposeAs.file) that contain secrets while
 // servers use them. The zero value is ready to use and safe for concurrent use.
 type SecretFiles struct {
+	// mu guards all, and is held while a file is written or removed.
 	mu sync.Mutex
 	// all has the files by path.
 	all map[string]*secretFile
 }
 
+// secretFile is a file that exists on disk as long as a server uses it.
 type secretFile struct {
 	secret Secret
 	// users counts the running servers that need the file.

@@ -61,6 +61,7 @@ func ParseSecretStore(word string) (SecretStore, error) {
 	return nil, fmt.Errorf("unknown source of secrets %q: want env, file:PATH, keychain or command:PROGRAM", kind)
 }
 
+// environment is the store of the process's environment variables.
 type environment struct{}
 
 func (environment) String() string { return "env" }
@@ -120,6 +121,8 @@ func cause(err error) error {
 	return err
 }
 
+// chomp removes the line ending that editors and programs add after a secret. A second one
+// belongs to the secret.
 func chomp(text []byte) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }

@@ -261,6 +261,7 @@ func (o *object) add(name string, v any) {
 	o.body = append(append(append(o.body, key...), ':'), value...)
 }
 
+// extra adds the members that the format does not define, so that a rewritten file keeps them.
 func (o *object) extra(fields []Field) {
 	for _, f := range fields {
 		o.add(f.Name, f.Value)

@@ -147,6 +147,8 @@ func (d *decoder) address(s *Server, at string) {
 	d.reference(s.URL, at)
 }
 
+// loopback reports whether a host name or address is this machine. Names below localhost are
+// reserved for it (RFC 6761, section 6.3).
 func loopback(host string) bool {
 	return host == "localhost" || host == "::1" ||
 		strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost")

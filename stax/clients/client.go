@@ -125,6 +125,7 @@ type Shape struct {
 
 // Timeout is the member for the connect timeout.
 type Timeout struct {
+	// Field is the name of the member.
 	Field string `json:"field"`
 	Unit  string `json:"unit"` // "ms" or "s"
 }

@@ -22,6 +22,8 @@ type Selection struct {
 	Sources []string
 }
 
+// file reports whether the selection includes the file of a record. An empty selection
+// includes all.
 func (s *Selection) file(r *record) bool {
 	return (len(s.Clients) == 0 || slices.Contains(s.Clients, r.Client)) &&
 		(s.Scope == "" || s.Scope == r.Scope)

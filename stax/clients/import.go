@@ -19,6 +19,7 @@ import (
 
 // Imported is a set of definitions imported from a client's file.
 type Imported struct {
+	// Config has the definitions of the entries without a problem.
 	Config stax.Config
 	// Values are the secrets found in the file, by key. No definition contains them; the
 	// caller may store them in a secret source.
@@ -29,6 +30,7 @@ type Imported struct {
 
 // FileEntry is an entry of a client's file.
 type FileEntry struct {
+	// Name is the key of the entry.
 	Name         string
 	Line, Column int // of its value
 	// Command is the program of a local server and its arguments, as the file has them.

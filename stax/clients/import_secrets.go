@@ -29,8 +29,11 @@ func (c *Client) forms() []*regexp.Regexp {
 	return forms
 }
 
+// variableForm matches the name of a variable as shells accept it.
 const variableForm = `([A-Za-z_][A-Za-z0-9_]*)`
 
+// formOf returns the expression for a syntax of references such as "${%s}". It also matches
+// references with a default, and white space where the syntax has a space.
 func formOf(reference string) *regexp.Regexp {
 	open, closing, _ := strings.Cut(regexp.QuoteMeta(reference), "%s")
 	return regexp.MustCompile(strings.ReplaceAll(open+variableForm+`(:-[^}]*)?`+closing, " ", `\s*`))
@@ -40,8 +43,9 @@ func formOf(reference string) *regexp.Regexp {
 type reference struct {
 	// start and end are the bytes of the reference in its value.
 	start, end int
-	key        string
-	otherwise  bool // it has a default
+	// key is the name of the variable.
+	key       string
+	otherwise bool // it has a default
 }
 
 // references returns the references in a text, in order.
@@ -140,6 +144,7 @@ func (i *importer) keep(s *stax.Server, name, value string) string {
 	return key
 }
 
+// stands reports that a value of the file became a secret.
 func (i *importer) stands(n *tree.Node, key string) {
 	i.literal(n, "the file contains the value of %s; the definition only names it", key)
 }
@@ -218,6 +223,7 @@ func (i *importer) object(s *stax.Server, what string, n *tree.Node) {
 	}
 }
 
+// headers imports the headers of a remote server, in the order of the file.
 func (i *importer) headers(s *stax.Server, n *tree.Node) {
 	i.object(s, "the headers", n)
 	for _, m := range n.Members {
@@ -309,6 +315,8 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 	}
 }
 
+// headerKey returns the key of the secret in a header. The one in Authorization is a token,
+// whose name should not depend on how it is sent.
 func headerKey(server, header string) string {
 	if strings.EqualFold(header, "Authorization") {
 		header = "token"

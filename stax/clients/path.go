@@ -128,6 +128,7 @@ func (p *Place) given(template string) bool {
 	return ok && filepath.IsAbs(value)
 }
 
+// lookup returns the value of an environment variable, by default of this process.
 func (p *Place) lookup(name string) (string, bool) {
 	if p.LookupEnv != nil {
 		return p.LookupEnv(name)

@@ -41,6 +41,7 @@ type Step struct {
 	// From is the provenance of the definition, the digest first.
 	From string `json:"from,omitempty"`
 
+	// entry is the value to write, or nil.
 	entry *tree.Node
 }
 
@@ -64,11 +65,13 @@ type FilePlan struct {
 	// Unsafe reports whether the problem is one of security.
 	Unsafe bool `json:"unsafe,omitempty"`
 
+	// client is the program, and entries are those that the plan writes.
 	client  *Client
 	entries []Entry
 	from    map[string]string // for servers from a registry
 	// takeOver permits replacing entries that others have written.
-	takeOver      bool
+	takeOver bool
+	// before is the content when the plan was made, which Apply compares, and after the new one.
 	before, after []byte
 }
 
@@ -77,6 +80,7 @@ type Plan struct {
 	// Files are the files in the order of the table of clients.
 	Files []*FilePlan `json:"files"`
 
+	// state records what was written, and sources are the definitions files of the plan.
 	state   *State
 	sources []string
 	servers []string // nil means all
@@ -87,6 +91,7 @@ type Plan struct {
 // PlanOptions configures [NewPlan]. The zero value and nil are the defaults.
 type PlanOptions struct {
 	Options
+	// Place is the computer and the project whose files are meant.
 	Place Place
 	// Scope is the scope of the files. Empty is Project.
 	Scope Scope

@@ -12,6 +12,7 @@ import (
 
 // portable rewrites paths so that an entry works in every copy of a project.
 type portable struct {
+	// client decides how a path in the project can be written.
 	client  *Client
 	project string   // the folder, or empty if the entry is for a user
 	kept    []string // absolute paths that could not be rewritten

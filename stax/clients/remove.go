@@ -27,6 +27,7 @@ type Removal struct {
 	// Files are the files with entries to remove.
 	Files []*FilePlan `json:"files"`
 
+	// state is updated when the removal is applied.
 	state     *State
 	selection *Selection
 }

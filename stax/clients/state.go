@@ -134,6 +134,7 @@ func OpenState(dir string) (*State, error) {
 	return l, nil
 }
 
+// name returns the path of the index file.
 func (l *State) name() string {
 	return filepath.Join(l.dir, "clients.json")
 }
@@ -143,6 +144,7 @@ func (l *State) backup(path string) string {
 	return filepath.Join(l.dir, "backups", digest([]byte(path))[:32])
 }
 
+// digest returns the SHA-256 of a text in hexadecimal digits.
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -22,6 +22,8 @@ var tableFiles embed.FS
 // All returns the table of clients, sorted by id. Their contents are shared and read-only.
 func All() []Client { return slices.Clone(readTable()) }
 
+// readTable returns the clients of the embedded table, by id. It is parsed once, on first use,
+// and a malformed entry is a mistake of the build.
 var readTable = sync.OnceValue(func() []Client {
 	entries, err := tableFiles.ReadDir("table")
 	if err != nil {

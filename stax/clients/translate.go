@@ -50,6 +50,7 @@ type Options struct {
 
 // Entry is a server in the configuration of a client.
 type Entry struct {
+	// Name is the key of the entry in the file.
 	Name string
 	// LeftOut is why the client does not get the server. Empty means it does.
 	LeftOut string
@@ -82,6 +83,7 @@ type translator struct {
 	findings []check.Finding
 }
 
+// pair is a variable or a header with its value.
 type pair struct{ name, value string }
 
 // Translate converts all servers to entries for one client and reports what is lost.
@@ -196,15 +198,20 @@ func pointer(s *stax.Server, member string) string {
 	return p
 }
 
+// add adds a finding about a member of the definition. The message begins with the name of the
+// client.
 func (t *translator) add(rule check.Rule, member, format string, args ...any) {
 	t.findings = append(t.findings, t.in.Finding(rule, pointer(t.server, member), "",
 		"%s %s", t.client.Name, fmt.Sprintf(format, args...)))
 }
 
+// lost reports what the client's format cannot express. The entry is written without it.
 func (t *translator) lost(member, format string, args ...any) {
 	t.add(ruleLossy, member, format, args...)
 }
 
+// leaveOut keeps the server from the client: an entry would not work, or would offer more than
+// the definition allows.
 func (t *translator) leaveOut(rule check.Rule, member, why string) {
 	t.entry.LeftOut = why
 	t.add(rule, member, "does not get server %q: %s", t.server.Name, why)
@@ -243,6 +250,7 @@ func (t *translator) run() (Entry, []check.Finding) {
 	return *t.entry, t.findings
 }
 
+// pairs returns a table in the order of its names, so that entries do not change by chance.
 func pairs(table map[string]string) (list []pair) {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		list = append(list, pair{name, table[name]})
@@ -357,6 +365,7 @@ func (t *translator) literals() {
 	}
 }
 
+// escape returns a name as a step of a JSON Pointer.
 func escape(name string) string { return jsonscan.EscapeToken(name) }
 
 // secrets adds references to the secrets in the client's syntax.
@@ -537,6 +546,7 @@ func (t *translator) build() {
 	t.entry.Value = object(members)
 }
 
+// ignored reports that a member is written, but for other clients that share the file.
 func (t *translator) ignored(member, name string) {
 	if slices.Contains(t.client.Ignores, name) {
 		t.lost(member, "ignores %s", name)

@@ -57,7 +57,8 @@ var ErrNotFound = errors.New("the registry has no such server")
 type APIError struct {
 	URL    string // of the registry
 	Status int    // of HTTP, or 0 if the answer is malformed
-	Why    string
+	// Why is the reason in one line, without secrets of the URL.
+	Why string
 }
 
 // Error implements the error interface.
@@ -152,7 +153,8 @@ func (s *search) ask(ctx context.Context, c *Client, word string) error {
 // search collects the results of several pages.
 type search struct {
 	// words are what the results must contain: registries search for a whole text only.
-	words   []string
+	words []string
+	// limit is the number of results that ends the search.
 	limit   int
 	results *Results
 	places  map[string]int // of names in the results

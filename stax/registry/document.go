@@ -39,7 +39,9 @@ type Document struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description"`
 	// Version is the version of the server, not of the document.
-	Version    string          `json:"version"`
+	Version string `json:"version"`
+	// WebsiteURL and Repository lead to more about the server. Repository is kept as JSON, since
+	// nothing depends on it.
 	WebsiteURL string          `json:"websiteUrl,omitempty"`
 	Repository json.RawMessage `json:"repository,omitempty"`
 	// Packages and Remotes are the ways to start or reach it, best first.
@@ -113,14 +115,16 @@ type Transport struct {
 type Input struct {
 	// Description tells the user what to enter.
 	Description string `json:"description,omitempty"`
-	IsRequired  bool   `json:"isRequired,omitempty"`
-	IsSecret    bool   `json:"isSecret,omitempty"`
+	// IsRequired demands a value, and IsSecret keeps it out of files and messages.
+	IsRequired bool `json:"isRequired,omitempty"`
+	IsSecret   bool `json:"isSecret,omitempty"`
 	// Format is "string", "number", "boolean" or "filepath".
 	Format string `json:"format,omitempty"`
 	Value  string `json:"value,omitempty"` // fixed; {name} is replaced with a variable
 	// Default applies if the user enters nothing; Choices are the permitted values, if
 	// limited.
-	Default     string   `json:"default,omitempty"`
+	Default string `json:"default,omitempty"`
+	// Placeholder is an example value to show.
 	Placeholder string   `json:"placeholder,omitempty"`
 	Choices     []string `json:"choices,omitempty"`
 	// Variables are the names in braces in Value.
@@ -133,7 +137,8 @@ type Argument struct {
 	// Type is "positional" or "named".
 	Type string `json:"type"`
 	// Name is that of a named argument, with its dashes.
-	Name       string `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// ValueHint names a positional argument. IsRepeated allows it several times.
 	ValueHint  string `json:"valueHint,omitempty"`
 	IsRepeated bool   `json:"isRepeated,omitempty"`
 	Input

@@ -45,6 +45,7 @@ func (e *Entry) Server() *stax.Server { return &e.Config.Servers[0] }
 
 // Bundle is an .mcpb file to download.
 type Bundle struct {
+	// URL is the https address of the bundle.
 	URL    string
 	SHA256 string // in hexadecimal digits, or empty
 }
@@ -139,6 +140,7 @@ type builder struct {
 	used   map[string]bool // names of the document's inputs
 }
 
+// asked lists the inputs of the document, for an error about one that it does not have.
 func (b *builder) asked() string {
 	if len(b.used) == 0 {
 		return "it asks for nothing"
@@ -181,6 +183,7 @@ func (b *builder) choose() error {
 	return b.none(choice)
 }
 
+// none returns the error for a choice that the document does not offer, with the valid ones.
 func (b *builder) none(choice string) error {
 	return &UnfitError{
 		Why:  fmt.Sprintf("%s offers no %s", b.doc.Name, choice),
@@ -194,6 +197,7 @@ func (b *builder) lost(severity check.Severity, format string, args ...any) {
 		check.Reporter{}.Finding(ruleNotAdded.As(severity), "", "", format, args...))
 }
 
+// todo adds a step that remains for the user.
 func (b *builder) todo(format string, args ...any) {
 	b.out.Todo = append(b.out.Todo, fmt.Sprintf(format, args...))
 }
@@ -259,6 +263,7 @@ func (b *builder) header(h *KeyValue) {
 	}
 }
 
+// static sets a header with a fixed value.
 func (b *builder) static(header, value string) {
 	if b.server.Headers == nil {
 		b.server.Headers = map[string]string{}
@@ -299,6 +304,7 @@ func (b *builder) declare(key string, in *Input) string {
 	return key
 }
 
+// about returns the label of an input with its description on one line.
 func about(what, description string) string {
 	if description = strings.Join(strings.Fields(description), " "); description != "" {
 		return what + ": " + description
@@ -412,6 +418,7 @@ func variableKey(server, name string) string {
 	return keyOf(server, name)
 }
 
+// keyLetters are the characters of a key. Any other is replaced.
 const keyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // SecretKey returns the key of a secret of a server, such as WEATHER_TOKEN for the token

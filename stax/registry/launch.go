@@ -11,6 +11,7 @@ import (
 
 // launcher describes how packages of one type are started.
 type launcher struct {
+	// registryType is the type of the packages, as in [Package].
 	registryType string
 	programs     []string // the first is the default if the package names none of them
 	// args builds a command line from its parts.
@@ -332,6 +333,7 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 	return names
 }
 
+// set sets an environment variable with a fixed value.
 func (b *builder) set(name, value string) {
 	if b.server.Env == nil {
 		b.server.Env = map[string]string{}

@@ -14,6 +14,8 @@ var (
 	packVersion = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.+!_-]*$`)
 )
 
+// maxPackage limits the text of a package, in bytes. The longest names that registries allow
+// are below it.
 const maxPackage = 300
 
 // IsPackage reports whether text is meant for [ParsePackage].

@@ -130,6 +130,7 @@ func cutVersion(kind, word string) (identifier, version string) {
 	return word, ""
 }
 
+// withoutAny returns args without those in drop. args itself stays as it is.
 func withoutAny(args []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(a string) bool {
 		return slices.Contains(drop, a)

@@ -22,6 +22,7 @@ import (
 
 // Target is the location of the entries in a file.
 type Target struct {
+	// Format selects the editor: each keeps comments and white space outside the edit.
 	Format tree.Format
 	Root   string // the member of the file that contains them
 	List   bool   // they are a list of objects, each with the member Key
@@ -33,7 +34,8 @@ type Target struct {
 // Entry is one entry of a file.
 type Entry struct {
 	// Name is the key of the entry, or its identifying member in a list.
-	Name  string
+	Name string
+	// Value is the entry as read, or as it is to be written.
 	Value *tree.Node
 }
 
@@ -58,6 +60,7 @@ func (t *Target) key() string { return cmp.Or(t.Key, "name") }
 
 // splice replaces the bytes from start to end.
 type splice struct {
+	// start and end are offsets in the original text. Splices of one edit do not overlap.
 	start, end int
 	text       string
 }

@@ -73,6 +73,7 @@ func inlineHolder(text []byte, old *tree.Node, t Target) (inline, bool) {
 	return in, true
 }
 
+// entry returns an entry on one line, as the braces need it.
 func (in *inline) entry(name string, value *tree.Node) string {
 	if in.t.Format == tree.TOML {
 		return tomlKey(name) + " = " + tomlValue(value)

@@ -167,6 +167,8 @@ func behind(text []byte, at int) (comma, line int) {
 	return comma, line
 }
 
+// trimCR returns the position before the carriage return that precedes at, or at if there is
+// none. It does not go beyond the line that begins at from.
 func trimCR(text []byte, from, at int) int {
 	if at > from-1 && at > 0 && text[at-1] == '\r' {
 		return at - 1
@@ -174,6 +176,7 @@ func trimCR(text []byte, from, at int) int {
 	return at
 }
 
+// nextLineEnd returns the position of the next line feed, or the end of the text.
 func nextLineEnd(text []byte, i int) int {
 	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
 		return i + n

@@ -14,8 +14,9 @@ import (
 
 // expression is a header, or a key with its value.
 type expression struct {
-	path   []string // from the top of the file
-	under  int      // the number of keys in path that belong to the enclosing table
+	path  []string // from the top of the file
+	under int      // the number of keys in path that belong to the enclosing table
+	// header reports that it is the header of a table, not a key.
 	header bool
 	start  int // of its line
 }
@@ -65,6 +66,7 @@ func expressions(text []byte) []expression {
 
 // span is the text of consecutive expressions.
 type span struct {
+	// start and end cover the lines of the expressions with the comments that belong to them.
 	start, end int
 	first      expression
 }
@@ -95,6 +97,7 @@ func spans(text []byte, path []string) []span {
 	return found
 }
 
+// below reports whether a path is above or leads through it.
 func below(path, above []string) bool {
 	return len(path) >= len(above) && slices.Equal(path[:len(above)], above)
 }
@@ -187,6 +190,7 @@ func beforeTable(text []byte, eol string) string {
 	return finishLine(text, eol) + eol
 }
 
+// isBlank reports whether a text is only white space.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // tomlTable formats a value as a table with a header.
@@ -213,6 +217,8 @@ func tomlKey(key string) string {
 	return tomlString(key)
 }
 
+// tomlString returns a basic string. JSON has the same escapes, but allows DEL unescaped (TOML
+// 1.0, "String").
 func tomlString(s string) string {
 	return strings.ReplaceAll(string(jsonscan.AppendQuote(nil, s)), "\x7f", `\u007F`)
 }

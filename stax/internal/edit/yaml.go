@@ -49,6 +49,7 @@ func yamlItem(n *tree.Node, indent, eol string) string {
 	return indent + "- " + string(n.AppendJSON(nil)) + eol
 }
 
+// yamlLetters are the letters that a string without quotes may have.
 const yamlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // yamlText formats a string, unquoted if every reader parses it as a string, or else in
@@ -78,10 +79,12 @@ func yamlText(s string) string {
 
 // block is the location of the entries in a file.
 type block struct {
+	// indent is the white space before each entry, or before the dashes of a list.
 	indent string
 	starts []int // the lines of the entries
-	names  []string
-	end    int // the end of the last entry
+	// names are the entries, by index as in starts.
+	names []string
+	end   int // the end of the last entry
 }
 
 // yamlBlock locates the entries among the lines.
@@ -143,6 +146,7 @@ func (b *block) behind(text []byte, start int) int {
 	return end
 }
 
+// entry returns the lines of an entry without the comments that belong to the next one.
 func (b *block) entry(text []byte, t Target, name string) (start, end int, ok bool) {
 	i := slices.Index(b.names, name)
 	if i < 0 {
@@ -188,6 +192,8 @@ func written(t Target, name string, value *tree.Node, indent, eol string) string
 	return yamlMembers([]tree.Member{{Key: name, Value: value}}, indent, eol)
 }
 
+// setYAML adds or replaces an entry. A block mapping or list is edited by lines, and braces by
+// [inline]. ErrShape means that the file is written in a way that cannot be edited safely.
 func setYAML(
 	text []byte,
 	root *tree.Node,
@@ -266,6 +272,8 @@ func setEmpty(
 	return []splice{{behind, behind + len(content), ""}, {line, line, with}}, nil
 }
 
+// removeYAML removes an entry by its lines. The last one leaves an empty value in braces: a key
+// without a value would be null.
 func removeYAML(text []byte, root *tree.Node, t Target, name string) ([]splice, error) {
 	m := root.Member(t.Root)
 	if in, ok := inlineHolder(text, root, t); ok {
