@@ -23,7 +23,8 @@ type Document struct {
 	// Title and Language are what the properties of a notebook say, or empty. An HTML page has
 	// its own.
 	Title, Language string
-	Markdown, HTML  string
+	// HTML is a whole page, for the same conversion as pages of a website.
+	Markdown, HTML string
 }
 
 // readerOf returns the reader of a form, by the ending of its files, or nil.

@@ -15,6 +15,7 @@ const maxOutput = 4 << 10
 // notebook is a file of Jupyter, nbformat 3 and 4.
 // See https://nbformat.readthedocs.io/en/latest/format_description.html.
 type notebook struct {
+	// Format is the major version. The two versions differ in where the cells are.
 	Format   int `json:"nbformat"`
 	Metadata struct {
 		Title      string `json:"title"`
@@ -33,6 +34,7 @@ type notebook struct {
 
 // cell is a part of a notebook.
 type cell struct {
+	// Type is "markdown", "code", "raw" or, in nbformat 3, "heading".
 	Type     string `json:"cell_type"`
 	Source   lines  `json:"source"`
 	Input    lines  `json:"input"` // nbformat 3: the source of code
@@ -48,6 +50,8 @@ type cell struct {
 
 // output is a result that is stored with a cell.
 type output struct {
+	// Type selects the members that are set: a stream has Text, a result Data by MIME type, and an
+	// error Name and Value.
 	Type  string                     `json:"output_type"`
 	Text  lines                      `json:"text"`
 	Data  map[string]json.RawMessage `json:"data"`

@@ -202,6 +202,7 @@ func isTitle(title string) bool {
 // more.
 type limitedBuffer struct {
 	text bytes.Buffer // a field: its ReadFrom has no limit
+	// most is the limit in bytes, and full reports that it was exceeded. The text is then cut.
 	most int64
 	stop func()
 	full bool

@@ -9,6 +9,7 @@ import (
 
 // runs is the text of a paragraph, in pieces of one format each.
 type runs struct {
+	// word has the styles and the relationships.
 	word   *word
 	pieces []piece
 	ids    []string // bookmarks
@@ -18,6 +19,8 @@ type runs struct {
 
 // piece is text of one format. If raw is set, it is HTML.
 type piece struct {
+	// format is kept with the text until the paragraph is complete, so that neighbors of the same
+	// format become one element.
 	format format
 	text   []byte
 	raw    bool
@@ -25,6 +28,8 @@ type piece struct {
 
 // field is a field whose result is shown, such as a link.
 type field struct {
+	// code is the instruction between the begin and the separator of the field (ECMA-376 part 1,
+	// 17.16). link is the target that it names, or empty.
 	code   []byte
 	result bool // the code has ended
 	link   string

@@ -19,6 +19,7 @@ import (
 
 // word reads a document of Word: Office Open XML, ECMA-376 part 1, transitional and strict.
 type word struct {
+	// files are the parts of the package by their names, without a leading slash.
 	files  map[string]*zip.File
 	limit  int64 // of each file, unpacked
 	styles map[string]style
@@ -62,6 +63,7 @@ const (
 
 // style is what a style of paragraphs or runs says about its text.
 type style struct {
+	// name is the name that Word shows, in lower case, and parent the id of the style it is based on.
 	name, parent string
 	outline      int // level of a heading, from 1, or 0
 	list         string
@@ -71,6 +73,7 @@ type style struct {
 
 // list is a list. Those that count on from each other have the same counter.
 type list struct {
+	// levels are those of the numbering definition, the outermost first.
 	levels  []listLevel
 	counter string
 }
@@ -610,6 +613,7 @@ func (w *word) body(parts []part, shift int) string {
 
 // openList is a list whose end tag is to be written.
 type openList struct {
+	// level is the depth of the list, id its number in the file, and end the end tag.
 	level int
 	id    string
 	end   string

@@ -25,6 +25,7 @@ const (
 
 // nodeReader reads the elements of one file.
 type nodeReader struct {
+	// decoder reads the file in a stream: only the elements that are kept take memory.
 	decoder *xml.Decoder
 	nodes   int // that were read
 }

@@ -49,6 +49,7 @@ type Item struct {
 	// Resource is a URI, Template a URI template. Name is the name of either.
 	Resource, Template, Name string
 
+	// Title, Description and MIMEType describe the item in the lists.
 	Title, Description, MIMEType string
 
 	// Arguments are those of a tool or prompt, in the order of the call.
@@ -74,7 +75,8 @@ type Answer struct {
 	Text string
 	// Description is that of a prompt's answer.
 	Description string
-	Messages    []Message
+	// Messages are those of a prompt, in order.
+	Messages []Message
 }
 
 // Message is a message of a prompt, from the user unless Role says otherwise: Text, or with
@@ -85,7 +87,8 @@ type Message struct{ Role, Text, Resource, MIMEType string }
 type Error struct {
 	// Path is the place, such as [2].answers[0].text.
 	Path string
-	Err  error
+	// Err is what is wrong there.
+	Err error
 }
 
 // Error returns the place and the cause.
@@ -98,6 +101,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Input is a folder of data with its answers. It is safe for concurrent use.
 type Input struct {
+	// dir is the folder with the data files and the answers.
 	dir  string
 	opts Options
 }
@@ -198,6 +202,8 @@ func readSets(dir string) (map[string]any, error) {
 	return sets, nil
 }
 
+// decoderOf returns the function that decodes a data file, by the ending of its name, or nil for
+// other files.
 func decoderOf(file string) func(name string, text []byte) (any, error) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".csv":
@@ -229,6 +235,7 @@ func decodeCSV(_ string, text []byte) (any, error) {
 	return rows, nil
 }
 
+// decodeTree decodes JSON or YAML. Numbers keep their digits until plainNumbers converts them.
 func decodeTree(name string, text []byte) (any, error) {
 	root, err := tree.ReadDocument(name, text)
 	if err != nil {

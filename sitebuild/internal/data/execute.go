@@ -18,6 +18,7 @@ import (
 // that links it has to keep every exported method of every type, a tenth of its size. See
 // docs/decisions/0089-templates-without-methods.md.
 type templates struct {
+	// trees are the templates, and calls the functions, by name.
 	trees map[string]*parse.Tree
 	calls map[string]any
 }
@@ -88,10 +89,12 @@ type variable struct {
 
 // state is the state of an execution.
 type state struct {
-	set   *templates
-	tree  *parse.Tree
-	node  parse.Node // for errors
-	out   io.Writer
+	// set has the other templates, and tree is the one that is executed.
+	set  *templates
+	tree *parse.Tree
+	node parse.Node // for errors
+	out  io.Writer
+	// vars are the variables in scope, the innermost last. depth counts nested calls.
 	vars  []variable
 	depth int
 }
@@ -107,6 +110,7 @@ func (s *state) fail(format string, args ...any) {
 type flow int
 
 const (
+	// onward continues with the next node; the others end a loop or one round of it.
 	onward flow = iota
 	broken
 	continued

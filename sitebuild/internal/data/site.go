@@ -93,6 +93,7 @@ func walk[T any](ctx context.Context, run func(send func(*T) error) error) iter.
 // builder renders the answers of an input.
 type builder struct {
 	renderer
+	// in is the input whose answers are rendered.
 	in *Input
 }
 
@@ -191,6 +192,8 @@ func shortPrompt(p *mcp.Prompt) (json.RawMessage, error) {
 	return json.Marshal(short)
 }
 
+// inputSchema returns the schema of arguments. path is the place of the item, for errors. Other
+// arguments are rejected, because no answer is stored for them.
 func (b *builder) inputSchema(path string, arguments []Argument) (json.RawMessage, error) {
 	s := mcp.Schema{
 		Type:     "object",
@@ -246,6 +249,7 @@ func (b *builder) resources(send func(*mcp.Resource) error) error {
 
 // textField is a text and the place for its rendered form.
 type textField struct {
+	// text is a template. to receives what it renders to.
 	text string
 	to   *string
 }
@@ -358,6 +362,7 @@ func (b *builder) answer(
 	}, err
 }
 
+// message renders a message of a prompt for a row. path is its place, for errors.
 func (b *builder) message(path string, m Message, row map[string]any) (mcp.PromptMessage, error) {
 	r := mcp.ResourceContents{MIMEType: m.MIMEType}
 	err := b.texts(row, path,

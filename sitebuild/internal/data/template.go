@@ -43,6 +43,7 @@ func column(name string, rows []any) ([]any, error) {
 	return values, nil
 }
 
+// cell is the function of templates that returns a column whose name is not an identifier.
 func cell(name string, row any) (any, error) {
 	members, _ := row.(map[string]any)
 	value, ok := members[name]
@@ -85,6 +86,7 @@ func sortRows(name string, rows []any) ([]any, error) {
 	}), nil
 }
 
+// join is the function of templates that joins values of any kind.
 func join(separator string, values []any) string {
 	var texts []string
 	for _, v := range values {
@@ -106,6 +108,8 @@ func match(pattern, text string) (string, error) {
 	return groups[min(1, len(groups)-1)], nil
 }
 
+// replace is the function of templates that replaces all matches of a regular expression. $1 in
+// with is a group.
 func replace(pattern, with, text string) (string, error) {
 	expression, err := regexp.Compile(pattern)
 	if err != nil {
@@ -159,6 +163,7 @@ func parseTemplates(dir string, sets map[string]any, folder string) (*templates,
 // limited collects a text up to maxFileBytes.
 type limited struct{ strings.Builder }
 
+// Write implements [io.Writer]. It fails before the text exceeds maxFileBytes.
 func (l *limited) Write(p []byte) (int, error) {
 	if l.Len()+len(p) > maxFileBytes {
 		return 0, fmt.Errorf("the text is larger than %d bytes", maxFileBytes)

@@ -49,6 +49,7 @@ type Options struct {
 
 // Input is a folder of Go packages. It is safe for concurrent use.
 type Input struct {
+	// dir is the folder, and opts are the options with their defaults.
 	dir  string
 	opts Options
 }
@@ -73,6 +74,7 @@ func Reads(dir string) bool {
 	return false
 }
 
+// hasPackage reports whether a folder itself has a source file other than tests.
 func hasPackage(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -80,6 +82,7 @@ func hasPackage(dir string) bool {
 	})
 }
 
+// isSource reports whether the go command would consider a file of that name.
 func isSource(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") &&
 		!strings.HasPrefix(name, ".")
@@ -153,6 +156,8 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	return site, nil
 }
 
+// server returns the name and version of the site: those of the options, or else of the module
+// or of the only package.
 func (in *Input) server(m module, b *book) mcp.Implementation {
 	s := in.opts.Server
 	if s.Name == "" {
@@ -170,6 +175,8 @@ func (in *Input) server(m module, b *book) mcp.Implementation {
 	return s
 }
 
+// buildContext returns the settings that select files. Cgo is on and no tag is set, whatever the
+// environment says, so that the site is the same wherever it is built.
 func (in *Input) buildContext() *build.Context {
 	c := build.Default
 	c.GOOS = in.opts.GOOS
@@ -229,6 +236,7 @@ func (m module) importPath(rel string) string {
 
 // reader collects packages.
 type reader struct {
+	// in has the options, and context selects files. Problems go to report.
 	in       *Input
 	context  *build.Context
 	report   check.Report

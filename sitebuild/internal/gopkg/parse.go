@@ -18,6 +18,7 @@ import (
 
 // pkg is a package.
 type pkg struct {
+	// path is the import path, and synopsis the first sentence of the package comment.
 	path     string
 	name     string
 	synopsis string
@@ -29,6 +30,7 @@ type pkg struct {
 // kind is the kind of a symbol.
 type kind string
 
+// The kinds of symbols, as answers name them.
 const (
 	constant kind = "const"
 	variable kind = "var"
@@ -39,8 +41,9 @@ const (
 
 // symbol is an exported symbol.
 type symbol struct {
-	name        string // including the type for methods: Client.Do
-	kind        kind
+	name string // including the type for methods: Client.Do
+	kind kind
+	// declaration is Go source without comments and bodies, and text the comment.
 	declaration string
 	signature   string // on one line
 	text        string
@@ -52,8 +55,9 @@ type symbol struct {
 
 // example is a tested example.
 type example struct {
-	name   string
-	text   string
+	name string
+	text string
+	// code is the body of the example, or the whole program where it needs one.
 	code   string
 	output string
 }
@@ -183,10 +187,12 @@ func (r *reader) document(
 
 // documenter builds symbols.
 type documenter struct {
+	// fset has the positions of the files, and doc their documentation.
 	fset *token.FileSet
 	doc  *doc.Package
 }
 
+// text returns a comment as plain text, with links and lists resolved.
 func (w *documenter) text(comment string) string {
 	return strings.TrimRight(string(w.doc.Text(comment)), "\n")
 }
@@ -203,6 +209,8 @@ func (w *documenter) print(n any) string {
 // manyNames is the block size above which each name is shown on its own.
 const manyNames = 20
 
+// values returns the exported constants or variables of declaration groups. Each name gets the
+// whole group as its declaration, unless the group is large: then it gets its own line.
 func (w *documenter) values(k kind, groups []*doc.Value) []*symbol {
 	var list []*symbol
 	for _, g := range groups {
@@ -242,12 +250,16 @@ func (w *documenter) values(k kind, groups []*doc.Value) []*symbol {
 	return list
 }
 
+// place sets the position of a symbol. Only the file's name is kept, so that no folder of the
+// build machine is published.
 func (w *documenter) place(s *symbol, pos token.Pos) {
 	at := w.fset.Position(pos)
 	s.file = filepath.Base(at.Filename)
 	s.line = at.Line
 }
 
+// funcs returns functions, or the methods of owner. Comments and bodies are removed from the
+// syntax tree before it is printed.
 func (w *documenter) funcs(k kind, owner string, funcs []*doc.Func) []*symbol {
 	var list []*symbol
 	for _, f := range funcs {
@@ -304,6 +316,7 @@ func (w *documenter) typeSymbols(t *doc.Type) []*symbol {
 	return append([]*symbol{s}, s.members...)
 }
 
+// examples returns examples with the names that follow the underscore in their functions.
 func (w *documenter) examples(list []*doc.Example) []example {
 	var out []example
 	for _, e := range list {

@@ -15,10 +15,12 @@ import (
 
 // book holds all packages.
 type book struct {
+	// module is the module of the folder, or empty without a go.mod.
 	module   module
 	packages []*pkg
 }
 
+// instructions returns the default text that tells a model which tool does what.
 func (b *book) instructions() string {
 	what := b.packages[0].path
 	if len(b.packages) > 1 {
@@ -34,6 +36,7 @@ func (b *book) instructions() string {
 }
 
 const (
+	// The output schemas of the tools, which the answers follow.
 	packagesOutput = `{"type":"object","properties":{"page":{"type":"integer"},
 		"pages":{"type":"integer"},"total":{"type":"integer"},"packages":{"type":"array",
 		"items":{"type":"object","properties":{"importPath":{"type":"string"},
@@ -61,6 +64,8 @@ const (
 		"required":["symbols"]}`
 )
 
+// tools returns the definitions. Arguments for pages and parts exist only if some answer needs
+// them, and the packages are an enum if there are few.
 func (b *book) tools() []mcp.Tool {
 	importPath := mcp.Property{
 		Name: "import_path",
@@ -123,8 +128,10 @@ func (b *book) tools() []mcp.Tool {
 	}
 }
 
+// uri returns the URI of the resource with the documentation of a package.
 func (p *pkg) uri() string { return "godoc://" + p.path }
 
+// resources lists the packages as resources.
 func (b *book) resources() iter.Seq2[*mcp.Resource, error] {
 	return func(yield func(*mcp.Resource, error) bool) {
 		for _, p := range b.packages {
@@ -189,12 +196,14 @@ func value(v any) json.RawMessage {
 	return raw
 }
 
+// packageHead identifies a package in structured content.
 type packageHead struct {
 	ImportPath string `json:"importPath"`
 	Name       string `json:"name"`
 	Synopsis   string `json:"synopsis,omitempty"`
 }
 
+// listing returns the answers of list_packages, in pages.
 func (b *book) listing() []*sitewriter.Answer {
 	items := make([]sitewriter.PageItem, 0, len(b.packages))
 	for _, p := range b.packages {
@@ -232,6 +241,7 @@ func (p *pkg) describe() string {
 	return b.String()
 }
 
+// symbolHead identifies a symbol of a package in structured content.
 type symbolHead struct {
 	Name      string `json:"name"`
 	Kind      kind   `json:"kind,omitempty"`
@@ -272,6 +282,8 @@ func (p *pkg) json(most int) json.RawMessage {
 	return value(out)
 }
 
+// symbolText returns the text of a symbol: its declaration, comment, members and examples, and
+// where it is declared.
 func (p *pkg) symbolText(s *symbol) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s // import %q\n\n%s\n", p.name, p.path, s.declaration)
@@ -289,6 +301,7 @@ func (p *pkg) symbolText(s *symbol) string {
 	return b.String()
 }
 
+// writeExamples writes examples as indented code with the expected output.
 func writeExamples(b *strings.Builder, list []example) {
 	for _, e := range list {
 		b.WriteString("\nExample")
@@ -306,10 +319,12 @@ func writeExamples(b *strings.Builder, list []example) {
 	}
 }
 
+// indent puts a tab before each line that is not empty.
 func indent(text string) string {
 	return strings.ReplaceAll("\t"+strings.ReplaceAll(text, "\n", "\n\t"), "\t\n", "\n")
 }
 
+// exampleJSON is an example in structured content.
 type exampleJSON struct {
 	Name   string `json:"name,omitempty"`
 	Doc    string `json:"doc,omitempty"`
@@ -317,6 +332,7 @@ type exampleJSON struct {
 	Output string `json:"output,omitempty"`
 }
 
+// symbolJSON returns the structured content of a symbol.
 func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
 	out := struct {
 		ImportPath  string        `json:"importPath"`
@@ -365,6 +381,7 @@ func (b *book) search() (*sitewriter.Search, error) {
 	})
 }
 
+// place is where find_symbols finds a name.
 type place struct {
 	ImportPath string `json:"importPath"`
 	Symbol     string `json:"symbol"`

@@ -42,6 +42,7 @@ type Options struct {
 	MaxFiles int
 }
 
+// defaultMaxFiles is the default of Options.MaxFiles.
 const defaultMaxFiles = 1000
 
 // Input is an OpenAPI document in a file. It is safe for concurrent use.
@@ -164,7 +165,8 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 // api is a document that is being read.
 type api struct {
 	// in is the document; files are all files read so far, by path.
-	in     *Input
+	in *Input
+	// folder is the one of the main file. References cannot leave it.
 	folder *os.Root
 	files  map[string]*file
 	main   *file
@@ -185,6 +187,8 @@ type file struct {
 
 // schema is a named schema.
 type schema struct {
+	// name is unique among the schemas of the site. It is that of the main document, or built from
+	// the place.
 	name string
 	place
 }

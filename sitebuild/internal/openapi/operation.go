@@ -13,7 +13,8 @@ import (
 type operation struct {
 	// id is unique: the operationId, or built from method and path.
 	id, method, path string
-	webhook          bool
+	// webhook means that the server of the API calls the client.
+	webhook bool
 	place
 	item       place   // the path item it belongs to
 	parameters []place // the path's parameters that it does not override, then its own

@@ -72,6 +72,7 @@ func nameArgument(argument, description string, names []string) mcp.Property {
 	}
 }
 
+// The output schemas of the tools, which the answers follow.
 const (
 	operationsOutput = `{"type":"object","properties":{"page":{"type":"integer"},
 		"pages":{"type":"integer"},"total":{"type":"integer"},"operations":{"type":"array",
@@ -269,12 +270,13 @@ func (a *api) listing(tag string, operations []*operation) []*sitewriter.Answer 
 // operationHead identifies an operation in structured content.
 type operationHead struct {
 	// OperationID is the argument of get_operation.
-	OperationID string   `json:"operationId"`
-	Method      string   `json:"method"`
-	Path        string   `json:"path"`
-	Summary     string   `json:"summary,omitempty"`
-	Tags        []string `json:"tags,omitempty"`
-	Deprecated  bool     `json:"deprecated,omitempty"`
+	OperationID string `json:"operationId"`
+	// Method is in upper case. Path is as in the document, with its parameters in braces.
+	Method     string   `json:"method"`
+	Path       string   `json:"path"`
+	Summary    string   `json:"summary,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
+	Deprecated bool     `json:"deprecated,omitempty"`
 }
 
 // head returns the members that identify an operation, with its summary and tags if full.

@@ -357,15 +357,17 @@ func answer(tool string, args json.RawMessage, structured []byte) *sitewriter.An
 // pager fills the pages of one list.
 type pager struct {
 	// w sends the pages of a tool.
-	w     *writer
-	tool  string
-	name  string // of the argument with the value, if any
+	w    *writer
+	tool string
+	name string // of the argument with the value, if any
+	// value is the value of that argument as JSON.
 	value []byte
 	// total and pages are known from the first pass over the table.
 	total, pages int
 	many         bool // the tool takes a page
 	// rows are those of the current page.
 	rows [][]byte
+	// page is the number of the last page that was sent.
 	page int
 }
 

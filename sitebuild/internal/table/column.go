@@ -17,6 +17,7 @@ import (
 type kind string
 
 const (
+	// The kinds are the types and formats of JSON Schema, except for any.
 	kindInteger  kind = "integer"
 	kindNumber   kind = "number"
 	kindBoolean  kind = "boolean"
@@ -30,6 +31,7 @@ const (
 type could uint8
 
 const (
+	// Each cell clears the bits of the kinds that it is not.
 	couldInteger could = 1 << iota
 	couldNumber
 	couldBoolean
@@ -73,8 +75,9 @@ type columnStats struct {
 	// kind is the result of the survey; min and max are only for numbers and dates.
 	kind     kind
 	min, max string // of numbers and dates
-	minF     float64
-	maxF     float64
+	// minF and maxF are min and max of numbers, for comparison.
+	minF float64
+	maxF float64
 }
 
 // newColumn returns empty statistics. Values are counted as long as there are at most limit
@@ -320,6 +323,7 @@ func (c *columnStats) appendBrief(dst []byte, v cell) []byte {
 	return jsonscan.AppendQuote(dst, fmt.Sprintf("%s, %d bytes", kind, len(data)))
 }
 
+// appendJSON appends a cell as JSON, in the kind that the survey chose for its column.
 func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 	switch v.sort {
 	case null:

@@ -23,7 +23,8 @@ const sampleBytes = 64 << 10
 // dialect is the format of a CSV file.
 type dialect struct {
 	// comma separates the fields; header reports that the first line has the names.
-	comma   rune
+	comma rune
+	// columns are the names of the first line, or made up if there is no header.
 	columns []string
 	header  bool
 }
@@ -205,6 +206,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// errRecord is returned by guard.
 var errRecord = errors.New("a record is longer than the limit; a quote may not be closed")
 
 // walkCSV calls each for every record after the header. Problems are reported unless report

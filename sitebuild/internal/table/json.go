@@ -76,7 +76,8 @@ func firstByte(r *bufio.Reader) (byte, error) {
 // member is a member of a JSON object: a slice of its text.
 type member struct {
 	// name is the decoded key; at is the offset of the value.
-	name  string
+	name string
+	// value is the JSON of the value, which is part of the text of the object.
 	value []byte
 	at    int
 }
@@ -244,6 +245,7 @@ func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*s
 	return []*source{src}
 }
 
+// textCell returns a cell with a text.
 func textCell(s string) cell { return cell{text, s} }
 
 // jsonRows makes rows from JSON objects.
@@ -255,8 +257,9 @@ type jsonRows struct {
 	// cells are reused for each row.
 	cells  []cell
 	filled []int // the row in which each cell was set last
-	count  int
-	line   int
+	// count is the number of rows so far, and line where the current one begins.
+	count int
+	line  int
 }
 
 // reader returns a walk that uses fresh rows each time. The first walk collects the
@@ -335,6 +338,7 @@ func (j *jsonRows) object(text []byte) error {
 }
 
 const (
+	// Objects in a row become columns of their members, up to this depth and number of columns.
 	maxNestedDepth   = 3
 	maxNestedColumns = 20
 )
@@ -484,7 +488,8 @@ func (j *jsonRows) walkArray(ctx context.Context, each func(row) error) error {
 // lineReader maps offsets of the bytes it has passed on to line numbers.
 type lineReader struct {
 	// r is the input; offset and ends relate positions to lines.
-	r      *bufio.Reader
+	r *bufio.Reader
+	// offset is the number of bytes passed on. ends are the offsets of line feeds.
 	offset int64
 	ends   []int64 // of the lines from line on
 	line   int

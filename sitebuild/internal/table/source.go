@@ -19,7 +19,8 @@ type source struct {
 	only bool   // the file has no other table
 	// columns are the column names. The first walk of a JSON file adds new ones.
 	columns []string
-	index   map[string]int
+	// index is the position of each column.
+	index map[string]int
 	// nested are the columns that are members of an object in another column, such as
 	// name.common. Rows show the object; keys, finders and search use the members.
 	nested map[int]bool
@@ -45,6 +46,7 @@ type row struct {
 type sort uint8
 
 const (
+	// null is an absent value, including a missing cell.
 	null  sort = iota
 	loose      // a text in CSV, which may represent another type
 	text
@@ -83,6 +85,7 @@ func skipMark(r *bufio.Reader) {
 	}
 }
 
+// byteOrderMark begins some files that Windows programs write. It is not part of the first name.
 const byteOrderMark = "\ufeff"
 
 // column returns the index of a column, adding an unknown one if add is true, otherwise

@@ -17,11 +17,13 @@ import (
 // tab is a table and the choices made for it.
 type tab struct {
 	// src is read twice: for the survey and for the answers.
-	src       *source
+	src *source
+	// opts are the user's choices, which precede the automatic ones.
 	opts      Table
 	one, many string // names of one row and of several, for tool names
-	rows      int
-	cols      []*columnStats
+	// rows is the number of rows, and cols are the columns in the order of the source.
+	rows int
+	cols []*columnStats
 
 	key []int // the columns of the key; if empty, rows are identified by number
 	// shown are the columns in answers, listed those in lists.
@@ -41,6 +43,7 @@ type tab struct {
 
 // finder is a column to find rows by.
 type finder struct {
+	// column is the index of the column.
 	column int
 	values []string       // in order, as JSON
 	counts map[string]int // of rows, by value
@@ -48,14 +51,20 @@ type finder struct {
 }
 
 const (
-	autoValues   = 1000    // of a column to find by that was not requested
-	refValues    = 20_000  // of a foreign key
-	askedValues  = 100_000 // of a requested column
-	autoFinders  = 8
-	enumValues   = 50
-	lookupRows   = 10_000
-	autoLookups  = 8
-	lookupText   = 64 // bytes of a text to look a row up by
+	autoValues  = 1000    // of a column to find by that was not requested
+	refValues   = 20_000  // of a foreign key
+	askedValues = 100_000 // of a requested column
+	// autoFinders and autoLookups limit the columns that are chosen without a request, and so the
+	// number of tools.
+	autoFinders = 8
+	// enumValues is how many values the schema of an argument lists.
+	enumValues = 50
+	// lookupRows is the largest table whose rows are looked up by additional columns.
+	lookupRows  = 10_000
+	autoLookups = 8
+	lookupText  = 64 // bytes of a text to look a row up by
+	// pageBytes is the approximate size of a page of rows, and longText the average length of texts
+	// above which a column is not shown in lists.
 	pageBytes    = 32 << 10
 	longText     = 200
 	maxFewValues = 50 // of a number or a date to find by

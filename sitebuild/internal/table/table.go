@@ -102,6 +102,8 @@ func (c *Columns) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(c))
 }
 
+// The defaults of [Options]: columns and rows of a table, bytes of a CSV record and of a JSON
+// object, and rows that are also resources.
 const (
 	defaultMaxColumns   = 1000
 	defaultMaxRows      = 20_000_000
@@ -124,6 +126,7 @@ var _ sitewriter.Input = (*Input)(nil)
 type format struct {
 	// name is the ending of files in the format.
 	name string
+	// open returns the tables of the file, which can be read until the returned function closes it.
 	open func(in *Input, ctx context.Context, r *check.Report) ([]*source, func() error, error)
 }
 
@@ -288,6 +291,8 @@ func (in *Input) survey(ctx context.Context, sources []*source, report *check.Re
 	return tables, nil
 }
 
+// optionsOf returns the options of a table: those under its name, or else those for the only
+// table of the file.
 func (in *Input) optionsOf(src *source) Table {
 	if o, ok := in.opts.Tables[src.name]; ok {
 		return o

@@ -169,6 +169,7 @@ func input(names []string, schemas []json.RawMessage, required int) json.RawMess
 	return o.raw("additionalProperties", []byte("false")).end()
 }
 
+// objectSchema returns the schema of an object with these properties. required may be empty.
 func objectSchema(properties *object, required []string) *object {
 	var o object
 	o.text("type", "object")

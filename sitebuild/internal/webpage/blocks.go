@@ -11,6 +11,7 @@ import (
 
 // writer writes the content of a page as Markdown.
 type writer struct {
+	// page receives the headings and anchors.
 	page *Page
 	// mainTitle is the first h1, and firstTitle the first heading of any level.
 	mainTitle, firstTitle string

@@ -34,6 +34,7 @@ func (s selector) find(root *html.Node) *html.Node {
 
 // generator is a program that renders documentation.
 type generator struct {
+	// name is how the program names itself in the meta element generator.
 	name string
 	// marks are elements that only its pages have, for those that do not name it.
 	marks []selector

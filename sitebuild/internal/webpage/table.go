@@ -17,6 +17,8 @@ const (
 
 // cell is a cell of a table.
 type cell struct {
+	// node is the element. A cell that spans others is in the table several times. head reports a
+	// header cell.
 	node *html.Node
 	head bool
 }
