@@ -21,6 +21,7 @@ type Difference struct {
 	// Kind is "server", "instructions", "tool", "resource", "template", "prompt",
 	// or "answer".
 	Kind string `json:"kind"`
+	// Name is that of the item, or the question of an answer.
 	Name string `json:"name"`
 }
 

@@ -44,13 +44,16 @@ type Fallback struct {
 	// site is asked first, src what the site has no answer for.
 	site *staticmcp.Site
 	src  mcp.Source
+	// opts are the options with their defaults.
 	opts FallbackOptions
 
 	secrets *secrets.Scanner // nil if nothing is stored
 
+	// mu guards merged, which is kept until one of the two catalogs changes.
 	mu     sync.Mutex
 	merged merged
 
+	// reading starts reading the index of the site, and knownMu guards known.
 	reading sync.Once
 	knownMu sync.RWMutex
 	// known are the calls that have answers according to the index, or nil without an index.
@@ -61,8 +64,9 @@ type Fallback struct {
 	added sync.Map // of *mcp.Tool
 	// reported are the tools for which a warning was logged.
 	reported sync.Map
-	keeper   sync.WaitGroup
-	close    sync.Once
+	// keeper waits for the goroutine that stores answers, which close ends.
+	keeper sync.WaitGroup
+	close  sync.Once
 }
 
 // merged is the union of two catalogs, with its inputs.

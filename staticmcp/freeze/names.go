@@ -9,11 +9,13 @@ import (
 
 // UnknownToolError means that an option names a tool that the source does not have.
 type UnknownToolError struct {
+	// Name is the name in the option.
 	Name string
 	// Near is the most similar name, or empty.
 	Near string
 }
 
+// Error implements the error interface. The hint with Near is the caller's.
 func (e *UnknownToolError) Error() string {
 	return fmt.Sprintf("the source has no tool %q", e.Name)
 }
@@ -49,6 +51,7 @@ func (p *Plan) checkNames() error {
 	return nil
 }
 
+// nearTool returns the tool whose name is most similar, or "" if none is.
 func (p *Plan) nearTool(name string) string {
 	names := make([]string, len(p.catalog.Tools))
 	for i := range p.catalog.Tools {

@@ -122,6 +122,7 @@ type Origin struct {
 // Replacement changes the text of answers that varies from call to call or must not be
 // published.
 type Replacement struct {
+	// Pattern matches the text to replace, within one string of an answer.
 	Pattern *regexp.Regexp
 	// With is the replacement, with $1 for a group.
 	With string
@@ -161,6 +162,7 @@ func (o *Options) withDefaults() *Options {
 	return &d
 }
 
+// positive replaces a value that is not positive by the default.
 func positive[T int | time.Duration](value *T, standard T) {
 	if *value <= 0 {
 		*value = standard

@@ -28,13 +28,18 @@ type Plan struct {
 	// Round is the longest response time of the requests made while planning.
 	Round time.Duration
 
+	// source is asked for completions while planning, and for answers by the run. catalog is its
+	// catalog at the beginning.
 	source  mcp.Source
 	catalog *mcp.Catalog
 	opts    *Options
+	// layouts are the file layouts of the tools, and seen the keys of the questions, so that none is
+	// asked twice.
 	layouts map[string]*staticmcp.ToolLayout
 	seen    map[string]bool
 	full    bool // a question was skipped because of Limits.Calls
 
+	// secrets finds secrets in answers, and completions caches what the source suggested.
 	secrets      *secrets.Scanner
 	completions  []*completed
 	placeholders map[string]bool // prompts that are stored with placeholders
@@ -71,7 +76,8 @@ type Estimate struct {
 	Requests int     `json:"requests"`
 	Seconds  float64 `json:"seconds"`
 	// Bytes is the size of the previously frozen site, or 0.
-	Bytes    int64     `json:"bytes"`
+	Bytes int64 `json:"bytes"`
+	// Subjects are those of the plan.
 	Subjects []Subject `json:"subjects"`
 }
 
@@ -215,6 +221,7 @@ func (p *Plan) add(q staticmcp.Question) bool {
 	return true
 }
 
+// keyOf returns a key that differs between any two questions.
 func keyOf(q staticmcp.Question) string {
 	return q.Tool + "\x00" + q.URI + "\x00" + q.Prompt + "\x00" + string(q.Arguments)
 }
@@ -421,6 +428,7 @@ func (p *Plan) prompt(ctx context.Context, prompt *mcp.Prompt) (note string, err
 	return note, nil
 }
 
+// quote returns a text as a JSON string.
 func quote(s string) json.RawMessage {
 	raw, _ := mcp.Marshal(s) // a string always encodes
 	return raw
@@ -460,6 +468,7 @@ func (p *Plan) finish() {
 	}
 }
 
+// hintFor returns the hint for a tool without calls, by the note that says why it has none.
 func hintFor(note string) string {
 	if note == notReadOnly {
 		return "name it with --tool if calling it does no harm"

@@ -98,9 +98,11 @@ type run struct {
 
 	// unwritable is the reason why the answers must not be written.
 	unwritable error
-	refused    int
+	// refused counts what must not be published.
+	refused int
 }
 
+// newRun returns a run of the plan with the pace that its options ask for.
 func newRun(p *Plan) *run {
 	r := &run{
 		plan:   p,
@@ -167,7 +169,8 @@ type outcome struct {
 	requests int
 	reused   bool
 	unstable bool
-	err      error
+	// err is why there is no answer.
+	err error
 	// again requests that the question be asked again, some time after it was answered.
 	again    bool
 	answered time.Time
@@ -215,10 +218,12 @@ type repeats struct {
 // again sooner.
 const maxRepeatBytes = 64 << 20
 
+// add adds an answer at the end of the queue.
 func (q *repeats) add(o *outcome) {
 	q.list, q.bytes = append(q.list, o), q.bytes+len(o.doc)
 }
 
+// removeFirst removes the oldest answer. The queue must not be empty.
 func (q *repeats) removeFirst() {
 	q.bytes -= len(q.list[0].doc)
 	q.list[0] = nil
@@ -532,6 +537,7 @@ func (r *run) normalize(q staticmcp.Question, doc json.RawMessage) (json.RawMess
 	return replaceTexts(doc, r.plan.opts.Replace), nil
 }
 
+// short cuts a text to 200 bytes for messages, at the boundary of a character.
 func short(s string) string {
 	const most = 200
 	if len(s) > most {
@@ -605,6 +611,8 @@ func storedAnswer(
 
 // pace spaces requests. It is safe for concurrent use.
 type pace struct {
+	// every is the time between two requests; 0 means no limit. mu guards next, the time from which
+	// the next request may begin.
 	every time.Duration
 	mu    sync.Mutex
 	next  time.Time
@@ -644,14 +652,17 @@ const recordName = "freeze.json"
 
 // record is the origin of a frozen site.
 type record struct {
-	Source          string             `json:"source,omitempty"`
-	Server          mcp.Implementation `json:"server"`
-	Time            string             `json:"time,omitempty"`
-	AskedTwice      bool               `json:"askedTwice"`
-	Replacements    int                `json:"replacements"`
-	Planned         int                `json:"planned"`
-	Subjects        []Subject          `json:"subjects"`
-	ProtocolVersion string             `json:"protocolVersion"`
+	// Source describes what was frozen, and Server is how it identified itself.
+	Source string             `json:"source,omitempty"`
+	Server mcp.Implementation `json:"server"`
+	Time   string             `json:"time,omitempty"`
+	// AskedTwice reports that each question was asked again to find answers that vary.
+	AskedTwice   bool `json:"askedTwice"`
+	Replacements int  `json:"replacements"`
+	// Planned is the number of questions, and Subjects says what they were about.
+	Planned         int       `json:"planned"`
+	Subjects        []Subject `json:"subjects"`
+	ProtocolVersion string    `json:"protocolVersion"`
 }
 
 // record returns the record as a file of the site.

@@ -24,6 +24,7 @@ type pattern struct {
 	kind, about string
 	// hint must occur in the text for the expression to be tried at all.
 	hint string
+	// look finds candidates, which good then verifies.
 	look *regexp.Regexp
 	// good reports whether a match is genuine; nil means always.
 	good func(match string) bool

@@ -14,6 +14,7 @@ import (
 
 // property holds the relevant keywords of an argument's schema.
 type property struct {
+	// Ref is resolved first. All other keywords provide values to try, or bounds of them.
 	Ref      string            `json:"$ref"`
 	Type     json.RawMessage   `json:"type"`
 	Const    json.RawMessage   `json:"const"`

@@ -19,7 +19,8 @@ type Verification struct {
 	// Compared counts the answers that were requested again, Different those that have
 	// changed, Failed those that the source no longer gives.
 	Compared, Different, Failed int
-	Report                      check.Report
+	// Report has a finding for each answer that differs or failed.
+	Report check.Report
 
 	// secrets finds secrets in answers, which must not appear in the report.
 	secrets *secrets.Scanner
@@ -128,6 +129,7 @@ func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
 	return list
 }
 
+// errDifferent is the outcome of a question whose answer has changed.
 var errDifferent = errors.New("the source now gives a different answer")
 
 // compare requests an answer again. The error is errDifferent if it differs from the stored

@@ -67,6 +67,8 @@ type Options struct {
 	MaxProbes int
 }
 
+// defaultMaxProbes is the default of Options.MaxProbes: a large site would cost its host too
+// many requests.
 const defaultMaxProbes = 2000
 
 // Check reports everything in the site in fsys, with mcp.json at the root, that breaks
@@ -137,16 +139,20 @@ type checker struct {
 	report *check.Report
 	// repairs are the repairs [Fix] can make for the findings, if fixing.
 	repairs []repair
-	fixing  bool
+	// fixing is set by [Fix]. A check alone records no repairs.
+	fixing bool
 
-	site  *manifest // nil without a usable manifest
-	jobs  []job     // the files of the site
+	site *manifest // nil without a usable manifest
+	jobs []job     // the files of the site
+	// index has the files that the site's index lists, by path; nil without an index.
 	index map[string]*indexed
 	// listed returns the URIs of the manifest.
 	listed func() map[string]bool
 	tree   *tree // nil for a web host
-	hosts  []staticmcp.Host
+	// hosts are those of Options.Hosts, whose limits apply.
+	hosts []staticmcp.Host
 
+	// scanner searches all files with the secrets of the environment.
 	scanner  *secrets.Scanner
 	verified map[string]bool // folders of search indexes
 }

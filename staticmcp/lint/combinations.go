@@ -15,12 +15,14 @@ type combinations struct {
 	claims []*claim
 	names  []string // of the arguments, in the order of claims
 	at     []int    // their indexes in a path
-	seen   map[string]bool
+	// seen has the combinations of found answers, as joined parts of their paths.
+	seen map[string]bool
 }
 
 const (
 	// With fewer combinations, a missing one cannot be called an exception.
 	minCombinations = 6
+	// With more combinations, none is tracked.
 	maxCombinations = 100_000
 )
 

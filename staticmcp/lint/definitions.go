@@ -23,7 +23,8 @@ import (
 // way.
 type listedTool struct {
 	// name is that of the tool or prompt.
-	name  string
+	name string
+	// entry is its place in the manifest.
 	entry entryAt
 	// params are the declared arguments in path order.
 	params []staticmcp.Argument
@@ -53,13 +54,15 @@ type claim struct {
 	// names are the file names for an enum or a const, in its order, and wanted the values
 	// themselves; nil if any value is allowed.
 	names, wanted []string
-	seen          map[string]bool
-	typed         bool // the schema names a type
+	// seen are the values with an answer, to report those without one.
+	seen  map[string]bool
+	typed bool // the schema names a type
 }
 
 // listedTemplate is a resource template in the manifest.
 type listedTemplate struct {
 	entryAt
+	// parsed is the template, or nil if it is malformed.
 	parsed *uritemplate.Template
 }
 
@@ -276,6 +279,7 @@ func (c *claim) read(schema members) {
 	}
 }
 
+// argumentMembers are the members of a prompt's argument.
 var argumentMembers = []memberSpec{
 	{"name", "a string", true},
 	{"title", "a string", false},

@@ -18,6 +18,7 @@ type fileReport struct {
 	// text is the unmodified file; offsets count from its start.
 	text []byte
 
+	// fixing is as in checker. repairs are those for this file.
 	fixing  bool
 	repairs []repair
 }
@@ -157,7 +158,8 @@ func (w *duplicateFinder) value(i, depth int) (int, error) {
 // located is a valid JSON value with its offset in the file. The zero value is a missing
 // member.
 type located struct {
-	name  string // of the member
+	name string // of the member
+	// value is a part of the text of the file, and at its offset there.
 	value []byte
 	at    int
 }

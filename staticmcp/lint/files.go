@@ -203,6 +203,7 @@ func (c *checker) content(s *fileReport, j *job) {
 type contents struct {
 	*fileReport
 	*job
+	// root is the whole value.
 	root    located
 	members members // of root
 }

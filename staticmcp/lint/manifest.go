@@ -19,11 +19,13 @@ import (
 type manifest struct {
 	fileReport *fileReport // of the manifest, kept open until the end
 	version    string      // protocolVersion
-	resources  []listedResource
-	tools      []*listedTool
-	prompts    []*listedTool
-	templates  []listedTemplate
-	packs      packs.Table // nil if every answer is a file
+	// resources, tools, prompts and templates are the entries of the lists, in order, without those
+	// that are too broken to be used.
+	resources []listedResource
+	tools     []*listedTool
+	prompts   []*listedTool
+	templates []listedTemplate
+	packs     packs.Table // nil if every answer is a file
 }
 
 // entryAt is a definition in a list of the manifest.
@@ -96,11 +98,13 @@ func (s *fileReport) reportPlace(m located, parent string) {
 
 // memberSpec is what a member of an object must be.
 type memberSpec struct {
+	// name is the key of the member.
 	name     string
 	kind     string // as returned by [located.kind]
 	required bool   // by the standard, or by the protocol
 }
 
+// headMembers are the members of a manifest outside its lists.
 var headMembers = []memberSpec{
 	{"protocolVersion", "a string", true},
 	{"serverInfo", "an object", true},
@@ -108,6 +112,7 @@ var headMembers = []memberSpec{
 	{"instructions", "a string", false},
 }
 
+// serverMembers are the members of serverInfo (Implementation in the MCP schema).
 var serverMembers = []memberSpec{
 	{"name", "a string", true},
 	{"version", "a string", true},
@@ -298,6 +303,7 @@ func (s *fileReport) reportDuplicate(kind int, e *entryAt, first seenEntry, befo
 	}
 }
 
+// entryNames are what messages call an entry of each list, in the order of the lists.
 var entryNames = [site.ManifestLists]string{"resource", "tool", "resource template", "prompt"}
 
 // identities are the members that identify the entries of the lists.
@@ -346,6 +352,7 @@ var entryMembers = [site.ManifestLists][]memberSpec{
 		ornaments...),
 }
 
+// ornaments are the members that every kind of entry may have.
 var ornaments = []memberSpec{
 	{"title", "a string", false},
 	{"annotations", "an object", false},
@@ -375,6 +382,7 @@ func (mf *manifest) addEntry(kind int, v located, e entryAt, list members) {
 // listedResource is a resource in the manifest.
 type listedResource struct {
 	entryAt
+	// mimeType is that of the list, or empty.
 	mimeType string
 }
 

@@ -63,6 +63,8 @@ func (r *reader) needs() trait {
 //go:embed readers.json
 var readersText []byte
 
+// knownReaders returns the embedded table. It is parsed once, on first use, and a malformed
+// table is a mistake of the build.
 var knownReaders = sync.OnceValue(func() []reader {
 	var table struct{ Readers []reader }
 	if err := json.Unmarshal(readersText, &table); err != nil {

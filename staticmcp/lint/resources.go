@@ -15,6 +15,7 @@ import (
 type job struct {
 	// path is the file in the site.
 	path string
+	// leaf is the file in the tree, or nil for a web host.
 	leaf *leaf
 	// resource is the index in the manifest plus one, or 0.
 	resource int

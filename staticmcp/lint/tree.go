@@ -29,6 +29,7 @@ type tree struct {
 
 // branch is a folder.
 type branch struct {
+	// dir is the path from the root of the site, without a slash at the end.
 	dir    string
 	dirs   []string // sorted
 	leaves []leaf   // sorted by name
@@ -91,6 +92,7 @@ func encodedFile(name string) string {
 
 // leaf is a file.
 type leaf struct {
+	// name is the file name, or for an answer in a pack the last part of its path.
 	name string
 	mode fs.FileMode // the type bits
 	// claimed reports whether a manifest entry leads to it; resource is the number of that

@@ -114,6 +114,7 @@ func (c *checker) checkResponses(ctx context.Context, w *site.Web) error {
 // probe is a request to a host.
 type probe struct {
 	job
+	// candidates are the paths at which the file may be. The first that exists is read.
 	candidates []site.Candidate
 	// missed reports the finding if the file does not exist.
 	missed func()
