@@ -31,12 +31,16 @@ const Stdio = "stdio"
 
 // Config is the configuration of a peer.
 type Config struct {
-	Addr     string // [Stdio], or an address to listen on
-	Session  bool
+	Addr string // [Stdio], or an address to listen on
+	// Session requests sessions, and Stream answers as event streams.
+	Session bool
+	// Tools is the number of tools to list, and Workload the name of what is measured, for peers
+	// that prepare its answer.
 	Tools    int
 	Workload string
 	Stream   bool
-	With     string
+	// With names a part of operation to switch on, such as metrics.
+	With string
 }
 
 // FreePath is the path at which every Go peer returns unused memory to the system, so
@@ -45,6 +49,7 @@ const FreePath = "/bench/free"
 
 // Program is a peer. A nil field means that the peer does not support the transport.
 type Program struct {
+	// HTTP returns a handler for all paths; Stdio serves standard input and output until it ends.
 	HTTP  func(Config) (http.Handler, error)
 	Stdio func(Config) error
 }
@@ -61,6 +66,7 @@ func Exit(name string, err error) {
 	}
 }
 
+// run serves p on the transport that the arguments select.
 func run(p Program, args []string) error {
 	cfg, err := parse(args)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 //
 // A nil field means that it does not support the transport.
 type Gateway struct {
+	// Stdio starts the command as its server, and HTTP connects to a URL.
 	Stdio func(ctx context.Context, command []string) (http.Handler, error)
 	HTTP  func(ctx context.Context, url string) (http.Handler, error)
 }

@@ -11,6 +11,7 @@ import (
 // Table contains measurements and whether they are within their bounds. The zero value is
 // an empty table.
 type Table struct {
+	// exceeded is the number of rows whose verdict is EXCEEDED.
 	rows     []Row
 	exceeded int
 }

@@ -38,6 +38,7 @@ func CheckSingle(t *testing.T, serve Serve, versions ...string) {
 	}))
 }
 
+// check runs each workload once and verifies its answer, before any is measured.
 func check(t *testing.T, serve Serve, all []fix.Workload) {
 	for _, w := range all {
 		t.Run(w.Name, func(t *testing.T) {
@@ -79,6 +80,7 @@ func cpuTime() (used time.Duration, known bool) {
 	return used, err == nil
 }
 
+// workloads returns the HTTP workloads of some versions of the protocol.
 func workloads(versions []string) []fix.Workload {
 	var all []fix.Workload
 	for _, w := range fix.Workloads() {
@@ -93,6 +95,7 @@ func workloads(versions []string) []fix.Workload {
 
 // caller repeatedly calls one handler with one request.
 type caller struct {
+	// handler is what is measured, with the same request and a rewound body each time.
 	handler http.Handler
 	request *http.Request
 	body    []byte
@@ -125,6 +128,7 @@ func prepare(serve Serve, w fix.Workload) (*caller, error) {
 	return c, w.Check(answer, fix.FirstID)
 }
 
+// newRequest returns the request of a workload as net/http would hand it to a handler.
 func newRequest(w fix.Workload) *http.Request {
 	header := http.Header{}
 	for _, h := range w.Header() {
@@ -185,26 +189,32 @@ func (c *caller) call() {
 	c.handler.ServeHTTP(&c.out, c.request)
 }
 
+// reader is a request body that can be rewound.
 type reader struct{ bytes.Reader }
 
+// Close implements [io.Closer].
 func (*reader) Close() error { return nil }
 
 // counter is a ResponseWriter that counts bytes.
 type counter struct {
+	// status is the first one set. n is the length of the body so far.
 	header http.Header
 	status int
 	n      int
 	keep   io.Writer // nil while measuring
 }
 
+// Header implements [http.ResponseWriter].
 func (c *counter) Header() http.Header { return c.header }
 
+// WriteHeader implements [http.ResponseWriter]. Only the first call counts.
 func (c *counter) WriteHeader(status int) {
 	if c.status == 0 {
 		c.status = status
 	}
 }
 
+// Write implements [http.ResponseWriter].
 func (c *counter) Write(p []byte) (int, error) {
 	c.WriteHeader(http.StatusOK)
 	c.n += len(p)

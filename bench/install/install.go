@@ -19,6 +19,7 @@ import (
 
 // Program is a program that is ready to start.
 type Program struct {
+	// Command is the program with its first arguments. Version is what the report names.
 	Command []string
 	Version string
 }
@@ -26,6 +27,7 @@ type Program struct {
 // Slipway is slipway itself as an argument of [Go].
 const Slipway = "cmd/slipway"
 
+// cache is the folder in the repository for what is downloaded and built. Git ignores it.
 const cache = ".cache"
 
 // Root returns the folder of this module, which must contain the current folder.

@@ -15,6 +15,7 @@ import (
 // Generator sends the requests of one workload, with a window of requests in flight on
 // each connection.
 type Generator struct {
+	// Workload is what to send and which answer to expect.
 	Workload fix.Workload
 	// Addr is where an HTTP or WebSocket peer listens, and Connections the number of
 	// persistent connections to it.
@@ -121,6 +122,7 @@ func (g *Generator) open(size int) (transport, error) {
 	return t, nil
 }
 
+// connect opens a connection with a read buffer of size bytes. On stdio, all share one pipe.
 func (g *Generator) connect(size int) (transport, error) {
 	if g.Out != nil {
 		if g.pipes == nil {
@@ -159,6 +161,7 @@ func handshake(t transport) error {
 	return nil
 }
 
+// initialize sends the first message of a session and checks the answer.
 func initialize(t transport) error {
 	answer, err := ask(t, fix.InitBody())
 	if err != nil {
@@ -167,6 +170,7 @@ func initialize(t transport) error {
 	return fix.CheckInit(answer)
 }
 
+// ask sends one message and returns its answer.
 func ask(t transport, body []byte) ([]byte, error) {
 	if _, err := t.Write(t.frame(body)); err != nil {
 		return nil, err
@@ -183,9 +187,11 @@ type pipeLink struct {
 	open bool // the handshake is complete
 }
 
+// Close does nothing. The owner of the process closes its streams.
 func (p *pipeLink) Close() error             { return nil }
 func (p *pipeLink) frame(body []byte) []byte { return append(body, '\n') }
 
+// receive returns the next line. It is valid until the next call.
 func (p *pipeLink) receive(bool) ([]byte, int, error) {
 	line, err := p.in.ReadSlice('\n')
 	if err != nil {
@@ -207,6 +213,7 @@ func (s socketLink) frame(body []byte) []byte {
 	return wire.AppendFrame(nil, body)
 }
 
+// receive returns the next message, or only its length unless keep is set.
 func (s socketLink) receive(keep bool) (answer []byte, length int, err error) {
 	if !keep {
 		length, err = s.Skip()
@@ -219,10 +226,12 @@ func (s socketLink) receive(keep bool) (answer []byte, length int, err error) {
 // httpLink carries one message per POST.
 type httpLink struct {
 	*wire.Conn
-	g       *Generator
+	g *Generator
+	// session is the session id of the last answer that had one.
 	session string
 }
 
+// frame returns a whole request, so that sending it is one write.
 func (h *httpLink) frame(body []byte) []byte {
 	b := fmt.Appendf(nil,
 		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", h.g.Addr, len(body))
@@ -236,6 +245,7 @@ func (h *httpLink) frame(body []byte) []byte {
 	return append(b, body...)
 }
 
+// receive reads the answer to a request. A status other than 200 is an error.
 func (h *httpLink) receive(keep bool) ([]byte, int, error) {
 	a, err := h.ReadAnswer(keep)
 	if err == nil && a.Status != http.StatusOK {

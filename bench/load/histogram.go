@@ -8,10 +8,13 @@ import (
 // Histogram counts durations with an error of at most 1.6 %. The zero value is empty. It
 // is not safe for concurrent use.
 type Histogram struct {
+	// counts has a slot for each range of durations, in nanoseconds.
 	counts [64 << subBits]int64
 	total  int64
 }
 
+// subBits is the number of bits after the first one that a slot distinguishes: 64 slots for each
+// power of two.
 const subBits = 6
 
 // Add counts d.
@@ -51,6 +54,7 @@ func slot(v uint64) int {
 	return (shift+1)<<subBits | int(v>>shift)&(1<<subBits-1)
 }
 
+// lower returns the smallest duration that falls into a slot, in nanoseconds.
 func lower(slot int) uint64 {
 	if slot < 1<<subBits {
 		return uint64(slot)

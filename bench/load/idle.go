@@ -12,6 +12,7 @@ import (
 
 // Idle opens clients that then stay idle: sessions, their GET streams, or WebSockets.
 type Idle struct {
+	// Addr is where the peer listens, and Workload the kind of idle client.
 	Addr     string
 	Workload fix.Workload
 
@@ -53,6 +54,7 @@ func (l *Idle) Free() error {
 	return err
 }
 
+// generator returns a generator for the handshakes.
 func (l *Idle) generator() *Generator {
 	return &Generator{
 		Addr:     l.Addr,

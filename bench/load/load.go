@@ -23,12 +23,14 @@ type Plan struct {
 }
 
 const (
+	// A run is extended up to maxExtensions times until this many requests were answered.
 	minRequests   = 32
 	maxExtensions = 4
 )
 
 // Result is the result of one run.
 type Result struct {
+	// Requests were answered within Elapsed, which is at least Plan.Measure.
 	Requests int64
 	Elapsed  time.Duration
 	Latency  Histogram // empty if more than one request was in flight on a connection
@@ -43,6 +45,7 @@ const (
 
 // clock moves a run through its phases.
 type clock struct {
+	// count is the number of answers in the measured phase, of all connections.
 	phase atomic.Int32
 	count atomic.Int64
 }
@@ -136,6 +139,7 @@ type worker struct {
 	g       *Generator
 	request []byte // whole
 	body    []byte // within request, from the first byte of the message
+	// id is the number of the next request on the connection.
 	id      int
 	latency Histogram
 }
@@ -181,6 +185,7 @@ func (w *worker) send(n int) error {
 	return nil
 }
 
+// receiveOne receives an answer and checks its length, which costs less than comparing it.
 func (w *worker) receiveOne() error {
 	answer, length, err := w.receive(w.g.Each != nil)
 	if err != nil {

@@ -25,6 +25,7 @@ type Process struct {
 
 	Began time.Time // just before the spawn
 
+	// errors are the last messages of the program, and exit is how it ended.
 	errors tail
 	exit   error
 	ended  chan struct{} // closed after the process has been waited for
@@ -112,6 +113,7 @@ func (p *Process) Begin() error {
 	return nil
 }
 
+// closePipes closes the streams of a program that was started on pipes.
 func (p *Process) closePipes() {
 	if p.In != nil {
 		p.In.Close()
@@ -191,10 +193,12 @@ func (p *Process) WaitListening(addr string) error {
 
 // tail keeps the last part of what is written to it.
 type tail struct {
+	// mu guards kept, since the program writes while a failure is reported.
 	mu   sync.Mutex
 	kept []byte
 }
 
+// tailSize is how many bytes of the messages are kept.
 const tailSize = 2048
 
 // Write keeps the last tailSize bytes. It is safe for concurrent use.
@@ -206,6 +210,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// String returns what is kept.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

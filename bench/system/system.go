@@ -30,6 +30,7 @@ func OwnMemoryKB(pid int) (int64, error) {
 	return statusKB(pid, "RssAnon:")
 }
 
+// statusKB returns a field of /proc/PID/status, which is in KiB.
 func statusKB(pid int, field string) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

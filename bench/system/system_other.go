@@ -10,6 +10,7 @@ import (
 	"time"
 )
 
+// errLinux is the error of measurements that read /proc.
 var errLinux = errors.New("this measurement requires Linux")
 
 // OwnGroup only makes the process killable.

@@ -15,18 +15,21 @@ import (
 // Setting is the first line of the results: the environment and the parameters of the
 // measurements.
 type Setting struct {
-	Date        string            `json:"date"`
-	Go          string            `json:"go"`
-	System      string            `json:"system"`
-	Processor   string            `json:"processor"`
-	Processors  int               `json:"processors"`
-	Load        string            `json:"load_average"`
-	Rounds      int               `json:"rounds"`
-	Warmup      string            `json:"warmup"`
-	Measure     string            `json:"measure"`
-	Connections int               `json:"connections"`
-	Versions    map[string]string `json:"versions"`
-	Skipped     []string          `json:"skipped,omitempty"`
+	Date       string `json:"date"`
+	Go         string `json:"go"`
+	System     string `json:"system"`
+	Processor  string `json:"processor"`
+	Processors int    `json:"processors"`
+	// Load is the load average of the machine before the first round: other work distorts figures.
+	Load        string `json:"load_average"`
+	Rounds      int    `json:"rounds"`
+	Warmup      string `json:"warmup"`
+	Measure     string `json:"measure"`
+	Connections int    `json:"connections"`
+	// Versions are those of the measured programs. Skipped names the rows that could not run, with
+	// the reason.
+	Versions map[string]string `json:"versions"`
+	Skipped  []string          `json:"skipped,omitempty"`
 }
 
 // Describe returns the environment.
@@ -49,6 +52,7 @@ func (s Setting) Machine() string {
 		s.System, s.Processors, s.Processor, s.Load)
 }
 
+// describe fills in the setting when all rows are prepared.
 func (t *Trial) describe() {
 	skipped := t.Setting.Skipped
 	t.Setting = Describe()
@@ -104,6 +108,7 @@ func Table(title string, left int, head []string, rows [][]string) string {
 
 // Column is a column of figures.
 type Column struct {
+	// Head is the title with its unit, and Cell formats the figure of one row.
 	Head string
 	Cell func(Sample) string
 }
@@ -150,6 +155,7 @@ func Heads(columns []Column, labels ...string) []string {
 // Sample contains the records of all rounds for one row and workload. One failure
 // invalidates it: medians over fewer rounds would not be comparable.
 type Sample struct {
+	// Records has one record of each round. Failed is the first error, or empty.
 	Records []Record
 	Failed  string
 }

@@ -20,12 +20,16 @@ import (
 
 // Options are the flags of every comparison.
 type Options struct {
-	Rounds      int
-	Warmup      time.Duration
-	Measure     time.Duration
+	// Rounds is how often each row is measured. Each round starts a new process.
+	Rounds int
+	// Warmup precedes the measured time, which lasts Measure.
+	Warmup  time.Duration
+	Measure time.Duration
+	// Connections is the number of connections of the generator.
 	Connections int
-	Out         string
-	List        bool
+	// Out is the folder for the results. List prints the names and measures nothing.
+	Out  string
+	List bool
 }
 
 // Bind adds the flags. The fields that are set are the defaults; usage of rounds and
@@ -65,10 +69,12 @@ type Figures map[string]float64
 // Record is one measurement: a newly started program in one round of a workload.
 type Record struct {
 	Key
+	// Round counts from 1.
 	Round    int
 	Workload string
-	Error    string
-	Figures  Figures
+	// Error is why there are no figures, or empty.
+	Error   string
+	Figures Figures
 }
 
 // MarshalJSON writes the figures next to the other fields, without zeros.
@@ -95,13 +101,15 @@ type Trial struct {
 	*Options
 	Workloads []fix.Workload
 	Rows      []Row // in the order of the report
-	Progress  io.Writer
+	// Progress receives a line for each round of a workload and for each failure.
+	Progress io.Writer
 	// Complete, if not nil, adds figures that depend on other rows to the records of one
 	// round and workload.
 	Complete func(w fix.Workload, group []Record)
 	// Turns is how often a row measures in a round; 0 means once.
 	Turns int
 
+	// Records and Setting are the results.
 	Records []Record
 	Setting Setting
 }
@@ -191,6 +199,8 @@ func (t *Trial) measureAll(ctx context.Context, lines io.Writer) error {
 	return nil
 }
 
+// measureGroup measures a workload once with each row that supports it, in the given order. An
+// error means that the trial was interrupted.
 func (t *Trial) measureGroup(
 	ctx context.Context,
 	order []Row,
@@ -218,6 +228,8 @@ func (t *Trial) measureGroup(
 // grace is how far a measurement may exceed its expected duration before it is killed.
 const grace = 30 * time.Second
 
+// measure measures one row. A failure is part of the record, so the others still run. The time
+// limit allows for every extension of a run.
 func (t *Trial) measure(ctx context.Context, r Row, w fix.Workload) Record {
 	ctx, cancel := context.WithTimeout(ctx, t.Warmup+4*time.Duration(max(t.Turns, 1))*t.Measure+2*grace)
 	defer cancel()
@@ -300,6 +312,7 @@ func readClocks(pid int) (now [2]time.Duration, err error) {
 	return now, nil
 }
 
+// readMemory adds figures about the memory of a process, in KiB.
 func readMemory(pid int, f Figures, figures map[string]func(int) (int64, error)) error {
 	for name, read := range figures {
 		kb, err := read(pid)

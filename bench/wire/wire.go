@@ -20,6 +20,7 @@ import (
 // Conn is a connection. It is used by one goroutine at a time.
 type Conn struct {
 	net.Conn
+	// in reads the answers. Its buffer has to hold a header.
 	in   *bufio.Reader
 	kept []byte // the last body
 }
@@ -39,12 +40,14 @@ func Dial(addr string, size int) (*Conn, error) {
 
 // Answer is what is known of an HTTP response without decoding its body.
 type Answer struct {
+	// Status is the HTTP status, and Length counts the decoded bytes of the body.
 	Status      int
 	Session     string // Mcp-Session-Id
 	ContentType string
 	Close       bool // the server closes the connection
 	Length      int  // of the body
-	Body        []byte
+	// Body is valid until the next answer, and nil unless it was asked for.
+	Body []byte
 
 	chunked bool
 }
@@ -78,6 +81,7 @@ func (c *Conn) ReadAnswer(keep bool) (Answer, error) {
 	return a, err
 }
 
+// readHead reads the status line and the header. Only the fields that are needed are decoded.
 func (c *Conn) readHead() (a Answer, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -125,6 +129,7 @@ func (c *Conn) finish(a *Answer, keep bool) error {
 	return err
 }
 
+// readBody reads a body of known length or in chunks (RFC 9112, section 7.1).
 func (c *Conn) readBody(a *Answer, keep bool) error {
 	if !a.chunked {
 		return c.consume(a.Length, keep)
@@ -150,6 +155,8 @@ func (c *Conn) readBody(a *Answer, keep bool) error {
 	}
 }
 
+// consume reads n bytes and appends them to kept if keep is set. Otherwise it discards them
+// without a copy.
 func (c *Conn) consume(n int, keep bool) error {
 	if !keep {
 		_, err := c.in.Discard(n)
@@ -214,6 +221,8 @@ func AppendFrame(dst, msg []byte) []byte {
 	return appendFrame(dst, text, msg)
 }
 
+// appendFrame appends a WebSocket frame (RFC 6455, section 5.2). The mask is zero, so the payload
+// stays as it is.
 func appendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	dst = append(dst, opcode)
 	switch n := len(payload); {

@@ -14,6 +14,7 @@ type axe struct {
 	packed string // in internal/axe
 }
 
+// newAxe returns the accessibility checker with its paths in the repository.
 func newAxe(root string) *axe {
 	return &axe{
 		web:    filepath.Join(root, "web"),

@@ -39,7 +39,8 @@ const (
 
 // page is what the bundle is built from and where it goes. Each is a folder or file.
 type page struct {
-	web  string // source, with node_modules
+	web string // source, with node_modules
+	// dist is the folder of the bundle, which is committed.
 	dist string
 }
 
@@ -71,6 +72,7 @@ func main() {
 	}
 }
 
+// fail prints an error and exits.
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "build:", err)
 	os.Exit(1)

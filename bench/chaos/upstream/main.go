@@ -26,10 +26,12 @@ func main() { contract.Exit("upstream", run(os.Args[1:])) }
 
 // library contains the server functions of one third-party library.
 type library struct {
+	// stdio serves standard input and output until it ends, and handler serves HTTP.
 	stdio   func(*journal) error
 	handler func(*journal) http.Handler
 }
 
+// libraries returns the libraries by the name on the command line.
 func libraries() map[string]library {
 	return map[string]library{
 		"gosdk": {
@@ -82,6 +84,7 @@ func run(args []string) error {
 // journal records each run of work.
 type journal struct{ file *os.File }
 
+// message is the argument of both tools. Only work waits for Millis.
 type message struct {
 	Message string `json:"message"`
 	Millis  int    `json:"millis,omitempty"`
@@ -97,6 +100,8 @@ func (j *journal) work(m message) (string, error) {
 	return m.Message, nil
 }
 
+// gosdkServer returns a server of the official SDK with the tools echo, which may be repeated,
+// and work, which may not.
 func gosdkServer(j *journal) *gosdk.Server {
 	s := gosdk.NewServer(&gosdk.Implementation{
 		Name:    "gosdk",
@@ -125,6 +130,7 @@ func gosdkServer(j *journal) *gosdk.Server {
 	return s
 }
 
+// mcpgoServer is gosdkServer for mcp-go.
 func mcpgoServer(j *journal) *mcpgoserver.MCPServer {
 	s := mcpgoserver.NewMCPServer("mcpgo", "1.0.0")
 	argument := mcpgo.WithString("message", mcpgo.Required())

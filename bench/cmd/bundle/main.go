@@ -26,6 +26,7 @@ import (
 
 func main() { trial.Main("bundle", run) }
 
+// run measures each task in each round: Slipway, and the reference implementation from npm.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var rounds int
 	err := trial.Parse("bundle", args, stderr, func(flags *flag.FlagSet) {
@@ -100,6 +101,7 @@ func tasksOf(slipway, reference, folder, tmp string) []*task {
 	return all
 }
 
+// manifest is that of the bundle that the tasks pack.
 const manifest = `{
   "manifest_version": "0.3", "name": "large", "version": "1.0.0", "description": "Many files.",
   "author": {"name": "bench"},

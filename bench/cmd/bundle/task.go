@@ -17,10 +17,12 @@ import (
 
 // task is one command line, with its best result of all rounds.
 type task struct {
+	// name is what is done, and who does it. line is the command with its arguments.
 	name, who string
 	line      []string
 	made      string // the file or folder that it creates, or empty
 
+	// cpu is the time of the process and its children, wall that of the clock.
 	cpu, wall time.Duration
 	memory    int64 // peak resident bytes
 	own       int64 // of these, without pages of program files, which the system can drop
@@ -109,6 +111,7 @@ func measureFiles(path string) (files int, size int64, err error) {
 	return files, size, err
 }
 
+// printTable prints the results, one task a line.
 func printTable(w io.Writer, folder string, tasks []*task) error {
 	const mib = 1 << 20
 	files, size, err := measureFiles(folder)

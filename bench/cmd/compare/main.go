@@ -30,14 +30,17 @@ func main() { trial.Main("compare", run) }
 // options are the command-line options.
 type options struct {
 	trial.Options
-	spawns    int
-	slices    int              // passes in a round; 0 means that peers run one after another
-	quiet     float64          // cores that others may use in a pass; 0 means any number
-	floors    map[string]*peer // by name
+	// spawns is how often a process starts in each round of a start-up workload.
+	spawns int
+	slices int              // passes in a round; 0 means that peers run one after another
+	quiet  float64          // cores that others may use in a pass; 0 means any number
+	floors map[string]*peer // by name
+	// peers and workloads are the selections as typed, separated by commas.
 	peers     string
 	workloads string
 }
 
+// parse reads the flags. Values that cannot give a result are errors.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{Options: trial.Options{
 		Rounds:  5,
@@ -69,6 +72,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
+// run measures the selected peers and reports them next to their floors.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {

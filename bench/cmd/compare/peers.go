@@ -16,6 +16,7 @@ import (
 
 // peer is a program in peers/ with its capabilities.
 type peer struct {
+	// name is that of the peer in the results.
 	name   string
 	dir    string // below peers/
 	module string // whose version is reported
@@ -27,8 +28,9 @@ type peer struct {
 	noProgress                           bool // none, or some of it is lost
 	sockets                              bool // also supports WebSockets
 	operated                             bool // supports fix.Workload.With
-	only                                 func(fix.Workload) bool
-	with                                 string // overrides fix.Workload.With
+	// only restricts the workloads, if it is not nil.
+	only func(fix.Workload) bool
+	with string // overrides fix.Workload.With
 
 	*options
 	install.Program
@@ -167,7 +169,10 @@ func selectPeers(o *options) ([]trial.Row, error) {
 	return chosen, nil
 }
 
+// Key implements [trial.Row]. Peers have no upstream server.
 func (p *peer) Key() trial.Key { return trial.Key{Name: p.name} }
+
+// Required implements [trial.Row]: without its floor, a peer has no ratio.
 func (p *peer) Required() bool { return p.floor }
 
 // Version returns the version of the peer's library.

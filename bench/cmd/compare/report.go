@@ -68,6 +68,7 @@ func overviewCell(s trial.Sample, does bool, figure string) string {
 	}
 }
 
+// spreadOf returns a column with the median of a figure, and its lowest and highest value.
 func spreadOf(head, figure string) trial.Column {
 	return trial.Column{
 		Head: head,
@@ -102,6 +103,8 @@ func slicesColumns() []trial.Column {
 	}
 }
 
+// columnsOf returns the columns that have a meaning for a workload. With several requests in
+// flight, latency measures the queue, so it is omitted.
 func columnsOf(w fix.Workload) []trial.Column {
 	ratio := spreadOf("ratio (lowest–highest)", "ratio")
 	resident := trial.Median("RSS MB", "rss_kb", 1024)

@@ -120,6 +120,7 @@ func otherTime(all *[contenders]*contender) (time.Duration, error) {
 
 // contender is a running process that takes its turn, with the sums over its slices of a pass.
 type contender struct {
+	// cpu is the time that the process has used in its slices, for requests answers.
 	proc     *process.Process
 	g        *load.Generator
 	cpu      time.Duration

@@ -32,10 +32,12 @@ func main() { trial.Main("proxy", run) }
 // options are the command-line options.
 type options struct {
 	trial.Options
+	// short measures only the rows with bounds. rows are their names as typed.
 	short bool
 	rows  string
 }
 
+// parse reads the flags. The defaults of rounds and time depend on -short.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{Options: trial.Options{Warmup: 500 * time.Millisecond}}
 	err := trial.Parse("proxy", args, stderr, func(flags *flag.FlagSet) {
@@ -60,6 +62,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
+// run measures the rows and fails if a figure exceeds its bound.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {

@@ -55,12 +55,15 @@ func (b *bench) report() string {
 type bound struct {
 	workload, what string
 	of, to         trial.Key
-	figure         string
-	most           float64 // or, if it is 0,
-	least          float64
-	room           float64 // with -short, the factor by which the bound is relaxed
+	// figure is the name of the figure in the records.
+	figure string
+	most   float64 // or, if it is 0,
+	least  float64
+	room   float64 // with -short, the factor by which the bound is relaxed
 }
 
+// allBounds returns the promises about the gateway. Ratios to another row of the same run do not
+// depend on the machine.
 func allBounds() []bound {
 	stdio := trial.Key{
 		Back: child,

@@ -42,9 +42,10 @@ type row struct {
 	program    string // folder, or slipway itself
 	module     string // whose version is reported
 	short      bool   // also measured with -short
-	env        []string
-	args       func(s *setup) []string       // nil: those of package contract
-	file       func(s *setup) map[string]any // the server in the file of definitions to serve
+	// env is added to the environment of the program.
+	env  []string
+	args func(s *setup) []string       // nil: those of package contract
+	file func(s *setup) map[string]any // the server in the file of definitions to serve
 
 	*bench
 	install.Program
@@ -59,6 +60,7 @@ type setup struct {
 	url   string   // the URL of the upstream server
 }
 
+// allRows returns the rows in the order of the report.
 func allRows() []*row {
 	const (
 		mcpgo = "github.com/mark3labs/mcp-go"
@@ -150,6 +152,7 @@ func allRows() []*row {
 	}
 }
 
+// superArgs returns the command line of supergateway for a stdio server.
 func superArgs(more ...string) func(*setup) []string {
 	return func(s *setup) []string {
 		_, port, _ := strings.Cut(s.addr, ":")
@@ -158,6 +161,8 @@ func superArgs(more ...string) func(*setup) []string {
 	}
 }
 
+// selectRows returns the rows to measure. The row that answers locally is always among them,
+// because bounds refer to it.
 func selectRows(o *options) ([]*row, error) {
 	rows, names := allRows(), strings.Split(o.rows, ",")
 	for _, name := range names {
@@ -179,12 +184,15 @@ func (r *row) isCalled(name string) bool {
 	return strings.ReplaceAll(r.name, ",", "") == strings.TrimSpace(name)
 }
 
+// Key implements [trial.Row].
 func (r *row) Key() trial.Key {
 	return trial.Key{
 		Back: r.back,
 		Name: r.name,
 	}
 }
+
+// Required implements [trial.Row]: all but supergateway, which needs Node.
 func (r *row) Required() bool         { return r.program != supergateway }
 func (r *row) Does(fix.Workload) bool { return true }
 

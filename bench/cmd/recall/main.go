@@ -42,10 +42,12 @@ func main() {
 
 // engine is a search with its scores, one for each corpus.
 type engine struct {
+	// name is that of the library.
 	name   string
 	scores []eval.Score
 }
 
+// run measures all engines on all corpora, one corpus after the other.
 func run(ctx context.Context) error {
 	var engines []*engine
 	record := func(name string, s eval.Score) {

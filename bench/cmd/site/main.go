@@ -26,6 +26,7 @@ import (
 
 func main() { trial.Main("site", run) }
 
+// run builds a large site twice: into an empty folder, and again without a change.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var pages, size int
 	var dir string
@@ -86,6 +87,8 @@ func title(n int) string {
 	return fmt.Sprintf("Article %d of the Encyclopædia", n)
 }
 
+// encyclopaedia returns a site whose answers are generated while it is written, so that the
+// memory measured is that of the build.
 func encyclopaedia(pages, size int, resources bool) *sitebuild.Site {
 	text := strings.Repeat("All that is known of this. ", size/27+1)[:size]
 	site := &sitebuild.Site{

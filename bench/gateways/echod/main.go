@@ -19,6 +19,7 @@ import (
 
 func main() { contract.Exit("echod", run(os.Args[1:])) }
 
+// run serves stdio, or HTTP at an address.
 func run(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("usage: echod stdio|ADDR")
@@ -36,6 +37,7 @@ func run(args []string) error {
 // server contains the prepared answers.
 type server struct{ tools, blob []byte }
 
+// newServer encodes the answers once, so that the server costs as little as possible.
 func newServer() (*server, error) {
 	tools, err := json.Marshal(map[string]any{"tools": fix.Tools(fix.Called)})
 	if err != nil {
@@ -45,6 +47,7 @@ func newServer() (*server, error) {
 	return &server{tools, content(text)}, err
 }
 
+// content returns the result of a call for a text in JSON.
 func content(text []byte) []byte {
 	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, text)
 }

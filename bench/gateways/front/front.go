@@ -18,6 +18,7 @@ type Ask func(ctx context.Context, method string, params json.RawMessage) (json.
 // source offers the tools of every gateway, and forwards calls to the server.
 type source struct {
 	mcp.Unimplemented
+	// catalog is fixed. ask sends a request over the library that is measured.
 	catalog mcp.Catalog
 	ask     Ask
 }

@@ -22,10 +22,12 @@ func main() { contract.GatewayMain(contract.Gateway{Stdio: stdio}) }
 type client struct {
 	server foreign.Connection
 
+	// mu guards waiting, which has the channel for each answer.
 	mu      sync.Mutex
 	waiting peer.Table[chan *jsonrpc.Response]
 }
 
+// stdio starts the server and connects to it with the library's transport.
 func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	server, err := (&foreign.CommandTransport{Command: exec.Command(command[0], command[1:]...)}).Connect(ctx)
 	if err != nil {
@@ -57,6 +59,7 @@ func (c *client) read(ctx context.Context) {
 	}
 }
 
+// ask sends a request and waits for its answer.
 func (c *client) ask(
 	ctx context.Context,
 	method string,

@@ -17,6 +17,7 @@ import (
 
 func main() { contract.GatewayMain(contract.Gateway{Stdio: stdio}) }
 
+// stdio starts the server and connects to it with the library's transport.
 func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	server := transport.NewStdio(command[0], nil, command[1:]...)
 	if err := server.Start(ctx); err != nil {

@@ -17,6 +17,8 @@ import (
 
 func main() { contract.GatewayMain(contract.Gateway{HTTP: serve}) }
 
+// serve returns the proxy of the standard library. REVERSEPROXY_IDLE gives it as many idle
+// connections as the other gateways have.
 func serve(_ context.Context, endpoint string) (http.Handler, error) {
 	target, err := url.Parse(endpoint)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 func main() { contract.Main(contract.Program{HTTP: serve}) }
 
+// serve returns a handler that answers every request of a workload with the same bytes.
 func serve(cfg contract.Config) (http.Handler, error) {
 	w, err := fix.Find(cfg.Workload)
 	if err != nil {
@@ -68,6 +69,8 @@ func read(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// constant returns a handler with a fixed answer. It sets the header fields by their canonical
+// keys, which saves the work of Set.
 func constant(body []byte) http.HandlerFunc {
 	length := []string{strconv.Itoa(len(body))}
 	contentType := []string{"application/json"}

@@ -21,6 +21,7 @@ func main() {
 	})
 }
 
+// request is a message from the client, with the members that any method needs.
 type request struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -35,12 +36,14 @@ type request struct {
 	} `json:"params"`
 }
 
+// notification is a message of the server without an answer.
 type notification struct {
 	JSONRPC string         `json:"jsonrpc"`
 	Method  string         `json:"method"`
 	Params  map[string]any `json:"params"`
 }
 
+// response is the answer to a request.
 type response struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -48,27 +51,32 @@ type response struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
+// rpcError is the error of a response (JSON-RPC 2.0, section 5.1).
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
+// content is an item of a tool result.
 type content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
+// contents is an item of a resource.
 type contents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType"`
 	Text     string `json:"text"`
 }
 
+// info identifies the server.
 type info struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
+// result has the members of every kind of result. Absent ones are omitted.
 type result struct {
 	ProtocolVersion string         `json:"protocolVersion,omitempty"`
 	Capabilities    map[string]any `json:"capabilities,omitempty"`
@@ -80,11 +88,13 @@ type result struct {
 	Meta            map[string]any `json:"_meta,omitempty"`
 }
 
+// server has the tools and the text that answers need.
 type server struct {
 	tools []fix.Tool
 	text  string
 }
 
+// newServer returns a server with as many tools as the configuration asks for.
 func newServer(cfg contract.Config) *server {
 	return &server{
 		tools: fix.Tools(cfg.Tools),
@@ -114,6 +124,7 @@ func (s *server) answer(body []byte) ([]byte, string, error) {
 	return out, req.Method, err
 }
 
+// result returns the result of a request, or nil for an unknown method, tool or resource.
 func (s *server) result(req *request) *result {
 	r := &result{}
 	switch {
@@ -141,6 +152,7 @@ func (s *server) result(req *request) *result {
 	return r
 }
 
+// serve returns a handler that reads the body as a whole and writes one answer.
 func serve(cfg contract.Config) (http.Handler, error) {
 	s := newServer(cfg)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -187,6 +199,7 @@ func stream(w http.ResponseWriter, answer []byte) {
 	w.Write(fix.Event(answer))
 }
 
+// stdio answers lines until the input ends.
 func stdio(cfg contract.Config) error {
 	s := newServer(cfg)
 	return contract.ServeLines(os.Stdin, os.Stdout, func(dst, line []byte) ([]byte, error) {

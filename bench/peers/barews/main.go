@@ -14,6 +14,7 @@ import (
 
 func main() { contract.Main(contract.Program{HTTP: serve}) }
 
+// serve accepts WebSockets, and answers every message on one with the same bytes.
 func serve(cfg contract.Config) (http.Handler, error) {
 	w, err := fix.Find(cfg.Workload)
 	if err != nil {

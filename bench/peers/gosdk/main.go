@@ -18,10 +18,12 @@ func main() {
 	})
 }
 
+// echoArgs are the arguments of echo, from which the library generates a schema.
 type echoArgs struct {
 	Message string `json:"message"`
 }
 
+// newServer returns a server with the features of every peer.
 func newServer(cfg contract.Config) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{
 		Name:    fix.ServerName,
@@ -70,6 +72,7 @@ func newServer(cfg contract.Config) *mcp.Server {
 	return s
 }
 
+// progress sends its notifications one by one and then answers.
 func progress(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	for i := range fix.Steps {
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
@@ -88,6 +91,7 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
+// serve returns the library's handler, with the options that fit the configuration.
 func serve(cfg contract.Config) (http.Handler, error) {
 	s := newServer(cfg)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {

@@ -18,10 +18,13 @@ func main() {
 	})
 }
 
+// echoArgs are the arguments of echo.
 type echoArgs struct {
 	Message string `json:"message"`
 }
 
+// newServer returns a server with the features of every peer. The tools are in the order of
+// package fix.
 func newServer(cfg contract.Config) *server.MCPServer {
 	s := server.NewMCPServer(fix.ServerName, fix.ServerVersion)
 	blob := fix.Text()
@@ -58,6 +61,7 @@ func newServer(cfg contract.Config) *server.MCPServer {
 	return s
 }
 
+// progress sends its notifications one by one and then answers.
 func progress(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	s := server.ServerFromContext(ctx)
 	for i := range fix.Steps {

@@ -22,10 +22,12 @@ func main() {
 	})
 }
 
+// echoArgs are the arguments of echo, from which the router generates a schema.
 type echoArgs struct {
 	Message string `json:"message"`
 }
 
+// newServer returns a server with the features of every peer, as typed functions.
 func newServer(cfg contract.Config) (*server.Server, error) {
 	blob := fix.Text()
 	features := []router.Feature{

@@ -28,6 +28,7 @@ func main() {
 // source offers the features of every peer.
 type source struct {
 	mcp.Unimplemented
+	// catalog is complete before the first request. text is the answer of blob.
 	catalog mcp.Catalog
 	text    string
 }
@@ -36,6 +37,7 @@ func newServer(cfg contract.Config) *mcpserver.Server {
 	return mcpserver.New(newSource(cfg), nil)
 }
 
+// newSource returns a source with as many tools as the configuration asks for.
 func newSource(cfg contract.Config) *source {
 	s := &source{text: fix.Text()}
 	s.catalog.Server = mcp.Implementation{
@@ -58,10 +60,12 @@ func newSource(cfg contract.Config) *source {
 	return s
 }
 
+// Catalog implements [mcp.Source].
 func (s *source) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &s.catalog, nil
 }
 
+// CallTool implements [mcp.Source].
 func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	switch p.Name {
 	case fix.Echo:
@@ -85,6 +89,7 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(s)}}
 }
 
+// ReadResource implements [mcp.Source].
 func (s *source) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	if p.URI != fix.BlobURI {
 		return nil, mcp.ResourceNotFound(p.URI, "no such resource")
@@ -97,6 +102,7 @@ func (s *source) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mc
 // Watch makes source a watcher, so that clients may open streams for notifications.
 func (s *source) Watch(func(mcp.Change)) (stop func()) { return func() {} }
 
+// serve returns a handler for HTTP and, at the same paths, WebSockets.
 func serve(cfg contract.Config) (http.Handler, error) {
 	if cfg.With != "" {
 		return serveWith(cfg)

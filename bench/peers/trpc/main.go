@@ -21,8 +21,10 @@ func main() {
 	})
 }
 
+// callback is a tool of the library.
 type callback = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
 
+// echo returns its argument.
 func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	message, ok := req.Params.Arguments["message"].(string)
 	if !ok {
@@ -72,6 +74,7 @@ func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callbac
 	return nil
 }
 
+// serve returns the library's handler. Its log is off: writing it is not a part of the workload.
 func serve(cfg contract.Config) (http.Handler, error) {
 	options := []mcp.ServerOption{
 		mcp.WithServerLogger(silent{}), mcp.WithServerPath("/mcp"), mcp.WithPostSSEEnabled(cfg.Stream),

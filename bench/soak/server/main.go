@@ -28,6 +28,7 @@ func main() {
 	}
 }
 
+// parse reads the flags. Zero leaves an option at its default.
 func parse(args []string) (*serve.Options, error) {
 	var o serve.Options
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
@@ -40,6 +41,8 @@ func parse(args []string) (*serve.Options, error) {
 	return &o, flags.Parse(args)
 }
 
+// run serves at two addresses: the endpoint, and the figures of the process from inside. It
+// prints the addresses first, and at the end the calls that ran.
 func run(ctx context.Context, args []string) error {
 	opts, err := parse(args)
 	if err != nil {

@@ -16,9 +16,11 @@ import (
 // run, to distinguish lost answers from refused requests.
 type source struct {
 	mcp.Unimplemented
+	// catalog is fixed. text is the answer of blob.
 	catalog mcp.Catalog
 	text    string
 
+	// mu guards ran and watchers.
 	mu       sync.Mutex
 	ran      []int // the call numbers
 	watchers map[*func(mcp.Change)]struct{}
@@ -32,17 +34,20 @@ var (
 // arguments are the arguments of all tools.
 type arguments struct {
 	// Call is the number of a tracked call, or 0.
-	Call    int    `json:"call"`
+	Call int `json:"call"`
+	// Message is what echo returns.
 	Message string `json:"message"`
 	// Millis is the duration of slow, and of each step of progress.
 	Millis int `json:"millis"`
-	Steps  int `json:"steps"`
+	// Steps is the number of notifications of progress.
+	Steps int `json:"steps"`
 	// Bytes is the length of the message of a step.
 	Bytes int `json:"bytes"`
 	// URIs is the number of resources that change reports, in addition to the tool list.
 	URIs int `json:"uris"`
 }
 
+// newSource returns a source whose tools accept any arguments.
 func newSource() *source {
 	s := &source{
 		text:     fix.Text(),
@@ -100,6 +105,7 @@ func result(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}
 }
 
+// progress sends notifications of a.Bytes each, with a pause before each one.
 func progress(ctx context.Context, a arguments) error {
 	message := strings.Repeat("m", a.Bytes)
 	for i := range a.Steps {
@@ -126,6 +132,7 @@ func pause(ctx context.Context, millis int) error {
 	}
 }
 
+// note records that a tracked call has run.
 func (s *source) note(call int) {
 	if call == 0 {
 		return

@@ -15,6 +15,7 @@ var hostileApp string
 // withApp has one tool with the fixture.
 type withApp struct{}
 
+// answer implements server with one tool, whose app is a fixed page.
 func (withApp) answer(m *message, _ func(object)) (any, object) {
 	switch m.Method {
 	case "initialize":
@@ -47,6 +48,7 @@ func appTool(name, uri string) object {
 	}
 }
 
+// appDocument returns the contents of an app's resource.
 func appDocument(uri, html string) object {
 	return object{"contents": []object{{"uri": uri, "mimeType": "text/html;profile=mcp-app", "text": html}}}
 }

@@ -27,6 +27,7 @@ type hostile struct {
 	word string // of 1 MB, without a place to break
 }
 
+// newHostile returns a server with a word of 1 MiB.
 func newHostile() *hostile {
 	return &hostile{word: strings.Repeat("W", 1<<20)}
 }
@@ -145,6 +146,7 @@ func (h *hostile) tools() []object {
 	})
 }
 
+// resources returns a list in which every text is an attack.
 func (h *hostile) resources() []object {
 	list := []object{}
 	for i := range attacks {

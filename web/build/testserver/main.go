@@ -66,6 +66,7 @@ type message struct {
 		} `json:"_meta"`
 		ProtocolVersion string `json:"protocolVersion"`
 	} `json:"params"`
+	// Result and Error are set in answers to questions of the server.
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
 
@@ -127,7 +128,8 @@ func isModern(m *message) bool {
 type questions struct {
 	send func(object)
 
-	mu   sync.Mutex // guards the following
+	mu sync.Mutex // guards the following
+	// next is the last id used. open has the channel of each question by its id.
 	next int
 	open map[string]chan json.RawMessage
 }
@@ -196,10 +198,12 @@ func encode(o object) []byte {
 	return text
 }
 
+// missing returns the error for an unknown method.
 func missing(m *message) (any, object) {
 	return nil, object{"code": -32601, "message": "no method " + m.Method}
 }
 
+// text returns a tool result with one text.
 func text(s string) object {
 	return object{"content": []object{{"type": "text", "text": s}}}
 }
@@ -269,11 +273,13 @@ func post(s service, w http.ResponseWriter, r *http.Request) {
 
 // large has many tools, and results that are hard to show.
 type large struct {
+	// version is that of the server. Comparing two versions shows what has changed.
 	version string
 	state   string // of each issue
 	tools   []object
 }
 
+// newLarge returns a server with 1,000 tools: the special ones first, then generated ones.
 func newLarge(version, state string) *large {
 	l := &large{
 		version: version,
@@ -323,6 +329,7 @@ func newLarge(version, state string) *large {
 	return l
 }
 
+// answer implements server.
 func (l *large) answer(m *message, send func(object)) (any, object) {
 	switch m.Method {
 	case "initialize":

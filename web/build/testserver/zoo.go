@@ -19,8 +19,9 @@ type zoo struct {
 
 	crashed string // the file that the tool crash creates, or empty
 
-	mu         sync.Mutex // guards the following
-	changed    bool       // the lists have changed
+	mu      sync.Mutex // guards the following
+	changed bool       // the lists have changed
+	// subscribed has the URIs of subscriptions before 2026-07-28, listeners those since.
 	subscribed map[string]bool
 	listeners  map[*listener]bool
 	reads      int // of the counter
@@ -28,6 +29,7 @@ type zoo struct {
 
 // listener is a subscription of 2026-07-28.
 type listener struct {
+	// id is the id of the request that opened it. Notifications repeat it.
 	id     json.RawMessage
 	filter struct {
 		Tools bool     `json:"toolsListChanged"`
@@ -61,6 +63,7 @@ func (z *zoo) listen(m *message, send func(object)) {
 	z.mu.Unlock()
 }
 
+// notify sends a notification on the stream of the subscription.
 func (l *listener) notify(method string, params object) {
 	params["_meta"] = object{"io.modelcontextprotocol/subscriptionId": l.id}
 	l.send(object{
@@ -93,11 +96,13 @@ func newZoo(crashed string) *zoo {
 	}
 }
 
+// crash ends the process like a program that fails at run time.
 func crash() {
 	fmt.Fprintln(os.Stderr, "FATAL: the license has expired")
 	os.Exit(1)
 }
 
+// attach sets the function that asks the client.
 func (z *zoo) attach(ask func(string, object) json.RawMessage) { z.ask = ask }
 
 // request is the parts of a request that only the zoo reads, as they came.
@@ -112,6 +117,7 @@ type request struct {
 	} `json:"params"`
 }
 
+// schemaZoo has a member for every kind of field that a form can show.
 const schemaZoo = `{
 	"type": "object",
 	"required": ["name", "pet"],
@@ -152,9 +158,11 @@ const schemaZoo = `{
 // png is an image of 1 pixel, and wav a sound of 8 samples.
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
+// wav is a sound of eight samples.
 var wav = base64.StdEncoding.EncodeToString([]byte("RIFF\x2c\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00" +
 	"\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x08\x00\x00\x00\x80\xa0\x80\x60\x80\xa0\x80\x60"))
 
+// markdown has each element that the page renders.
 const markdown = "# Weekly report\n\nSales **rose** by `12 %`, see [the site](https://example.com/report).\n\n" +
 	"| region | sold |\n| --- | ---: |\n| north | 120 |\n| south | 80 |\n\n" +
 	"1. check the *numbers*\n2. send it\n\n> One line of a quote\n\n```go\nfmt.Println(\"hello\")\n```\n\n" +
@@ -280,6 +288,7 @@ func (z *zoo) answer(m *message, send func(object)) (any, object) {
 	return missing(m)
 }
 
+// complete returns the suggestions that begin with what was typed.
 func complete(typed string) object {
 	found := []string{}
 	for _, v := range []string{"api", "apps", "guide", "go", "java", "rust"} {
@@ -307,6 +316,7 @@ func (z *zoo) read(uri string) object {
 	return object{"contents": []object{one}}
 }
 
+// call runs a tool. send writes a notification before the answer.
 func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 	kind, _ := m.Params.Arguments["kind"].(string)
 	notify := func(method string, params object) {
