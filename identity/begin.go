@@ -25,7 +25,8 @@ type BeginOptions struct {
 // Begun is a login that waits for the answer of the browser, which a web server receives. It
 // is for one answer: [Begun.Finish] or [Begun.FinishProof] succeeds once.
 type Begun struct {
-	flow    *flow
+	flow *flow
+	// pending has the state and the PKCE verifier, and shown what the user has to open.
 	pending *pendingCode
 	shown   Authorization
 }

@@ -16,6 +16,7 @@ const callbackPath = "/callback"
 // callback receives the answer of the authorization server from the browser, on this
 // machine only (RFC 8252, section 7.3).
 type callback struct {
+	// address is the redirect URI, with the port that the system chose.
 	address string
 	server  *http.Server
 	// login is the server that the user logs in to, for the page.

@@ -36,12 +36,14 @@ type Options struct {
 
 // Client logs in to servers. It is safe for concurrent use.
 type Client struct {
-	store     *Store
+	store *Store
+	// principal is whose logins they are; empty means the user of this machine.
 	principal string
 	allow     []netip.Prefix
-	name      string
-	log       *slog.Logger
-	now       func() time.Time // for tests
+	// name is what the client calls itself when it is registered.
+	name string
+	log  *slog.Logger
+	now  func() time.Time // for tests
 }
 
 // New returns a client.
@@ -204,6 +206,7 @@ func (c *Client) prepare(
 	w := c.web(server, s)
 	var d demand
 	refused := true
+	// A refusal has already stated the demand, so the server need not be asked.
 	if reason != nil && reason.demand.known() {
 		d = reason.demand
 	} else {
@@ -230,6 +233,7 @@ func (c *Client) prepare(
 		found:    found,
 	}
 	f.scopes = f.selectScopes(d, previous)
+	// The proofs are signed with ES256, the only algorithm here.
 	if s.DPoP || found.dpop {
 		algorithms := found.server.DPoPAlgorithms
 		if len(algorithms) > 0 && !slices.Contains(algorithms, "ES256") {

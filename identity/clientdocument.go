@@ -24,6 +24,7 @@ const (
 // ClientDocument is a client ID metadata document: what a client says about itself at the
 // address that is its ID.
 type ClientDocument struct {
+	// ID is the address of the document, and RedirectURIs are the only ones that may be used.
 	ID           string   `json:"client_id"`
 	Name         string   `json:"client_name"`
 	RedirectURIs []string `json:"redirect_uris"`

@@ -405,6 +405,7 @@ func (k *Credentials) renew(ctx context.Context, used *record, must bool) (*reco
 		}
 	}
 	defer k.finish()
+	// A request that held the lock before may have refreshed the token.
 	if login, err := k.current(); err == nil && login != nil && login.Access != used.Access {
 		return login, nil
 	}

@@ -96,6 +96,7 @@ func wholeParameters(challenge string) string {
 
 // observed records the requests of a transport.
 type observed struct {
+	// next sends the requests. observe is called after each of them.
 	next    http.RoundTripper
 	observe func(DiscoveryRequest)
 

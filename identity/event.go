@@ -73,6 +73,7 @@ func (v *Vault) record(kind EventKind, c Caller, server, issuer, reason string) 
 	case EventEnded:
 		delete(v.connected, key)
 	}
+	// observe is called without the lock, since it may use the vault.
 	var observe func(*Event)
 	if v.host != nil {
 		observe = v.host.Observe

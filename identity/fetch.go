@@ -157,6 +157,7 @@ func (w *web) getJSON(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", secrets.URL(address), err)
 	}
+	// Some servers send a byte order mark.
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if jsonscan.Valid(text) != nil || !jsonscan.IsObject(text) {
 		return errNoDocument

@@ -23,6 +23,8 @@ type grant interface {
 
 // flow is one login in progress.
 type flow struct {
+	// web sends requests on behalf of server, and found is what discovery found out about its
+	// issuer.
 	client   *Client
 	web      *web
 	server   string
@@ -36,7 +38,8 @@ type flow struct {
 	reused       bool
 	// proof is the key to bind the token to, or nil.
 	proof *proofKey
-	ui    *Interaction
+	// ui is how the user is involved; nil in a hosted flow.
+	ui *Interaction
 	// hosted reports that the answer arrives at a web server, see [Client.Begin].
 	hosted bool
 	// tag is appended to the state.
@@ -333,6 +336,8 @@ func (f *flow) identityAssertion(ctx context.Context) (string, error) {
 	form.Set("grant_type", grantExchange)
 	form.Set("requested_token_type", tokenTypePrefix+"id-jag")
 	form.Set("resource", f.found.resource)
+	// The audience of the assertion is the authorization server of the server, where it is
+	// presented.
 	form.Set("audience", f.issuer())
 	if x.Audience != "" {
 		form.Set("audience", x.Audience)

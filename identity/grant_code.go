@@ -204,6 +204,8 @@ func (f *flow) awaitCode(ctx context.Context, p *pendingCode, back *callback) (s
 			return "", waitError(ctx)
 		case answer := <-back.answers:
 			code, err := p.accept(answer.query)
+			// Any page can send the browser to the callback, so an answer with another state is
+			// ignored.
 			if errors.Is(err, errForeignAnswer) {
 				answer.reject()
 				continue

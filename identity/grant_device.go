@@ -103,6 +103,7 @@ func (f *flow) authorizeDevice(ctx context.Context) (*deviceCode, error) {
 		interval: cmp.Or(lifetime(answer.Interval), 5*time.Second),
 		lifetime: cmp.Or(lifetime(answer.ExpiresIn), maxWait),
 	}
+	// The server must not choose how long this process waits, or how often it asks.
 	d.interval = min(max(d.interval, minInterval), maxInterval)
 	d.lifetime = min(d.lifetime, maxWait)
 	return d, nil

@@ -17,7 +17,8 @@ const maxServers = 5
 // resourceMetadata is the part of a protected resource's metadata that is used (RFC 9728,
 // section 2).
 type resourceMetadata struct {
-	Resource             string   `json:"resource"`
+	Resource string `json:"resource"`
+	// AuthorizationServers are issuers, of which at most maxServers are considered.
 	AuthorizationServers []string `json:"authorization_servers"`
 	ScopesSupported      []string `json:"scopes_supported"`
 	DPoPRequired         bool     `json:"dpop_bound_access_tokens_required"`
@@ -26,20 +27,22 @@ type resourceMetadata struct {
 // serverMetadata is the part of an authorization server's metadata that is used (RFC 8414,
 // section 2, and its extensions).
 type serverMetadata struct {
-	Issuer                  string   `json:"issuer"`
-	AuthorizationEndpoint   string   `json:"authorization_endpoint"`
-	TokenEndpoint           string   `json:"token_endpoint"`
-	RegistrationEndpoint    string   `json:"registration_endpoint"`
-	RevocationEndpoint      string   `json:"revocation_endpoint"`
-	DeviceEndpoint          string   `json:"device_authorization_endpoint"`
-	UserInfoEndpoint        string   `json:"userinfo_endpoint"`
-	ScopesSupported         []string `json:"scopes_supported"`
-	ChallengeMethods        []string `json:"code_challenge_methods_supported"`
-	AuthMethods             []string `json:"token_endpoint_auth_methods_supported"`
-	AuthSigningAlgorithms   []string `json:"token_endpoint_auth_signing_alg_values_supported"`
-	DPoPAlgorithms          []string `json:"dpop_signing_alg_values_supported"`
-	IssuerInResponse        bool     `json:"authorization_response_iss_parameter_supported"`
-	ClientDocumentSupported bool     `json:"client_id_metadata_document_supported"`
+	Issuer                string   `json:"issuer"`
+	AuthorizationEndpoint string   `json:"authorization_endpoint"`
+	TokenEndpoint         string   `json:"token_endpoint"`
+	RegistrationEndpoint  string   `json:"registration_endpoint"`
+	RevocationEndpoint    string   `json:"revocation_endpoint"`
+	DeviceEndpoint        string   `json:"device_authorization_endpoint"`
+	UserInfoEndpoint      string   `json:"userinfo_endpoint"`
+	ScopesSupported       []string `json:"scopes_supported"`
+	ChallengeMethods      []string `json:"code_challenge_methods_supported"`
+	AuthMethods           []string `json:"token_endpoint_auth_methods_supported"`
+	AuthSigningAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	DPoPAlgorithms        []string `json:"dpop_signing_alg_values_supported"`
+	// IssuerInResponse requires the parameter iss in answers (RFC 9207), and
+	// ClientDocumentSupported permits the URL of a document as a client ID.
+	IssuerInResponse        bool `json:"authorization_response_iss_parameter_supported"`
+	ClientDocumentSupported bool `json:"client_id_metadata_document_supported"`
 }
 
 // discovery is what a server and its metadata say about logins.
@@ -67,6 +70,7 @@ func (w *web) discover(ctx context.Context, server, issuer string, d demand) (*d
 		return nil, fmt.Errorf("%s: no protected resource metadata at %s, which the server names",
 			secrets.URL(server), secrets.URL(d.metadata))
 	case errors.Is(err, errNoDocument):
+		// Servers of older versions of the protocol are their own authorization servers.
 		found.resource = canonicalResource(server)
 		err := w.withoutResource(ctx, server, issuer, found)
 		return found, err
@@ -89,6 +93,7 @@ func (w *web) discover(ctx context.Context, server, issuer string, d demand) (*d
 	if len(issuers) == 0 {
 		return nil, fmt.Errorf("%s: its metadata names no authorization server", secrets.URL(server))
 	}
+	// The first failure is reported: the server prefers its first issuer.
 	var first error
 	for _, candidate := range issuers[:min(len(issuers), maxServers)] {
 		meta, err := w.authorizationServer(ctx, candidate)

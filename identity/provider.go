@@ -45,7 +45,8 @@ type Provider struct {
 	// parameters are added to the address of the login page.
 	parameters map[string]string
 
-	mu      sync.Mutex // guards the following fields
+	mu sync.Mutex // guards the following fields
+	// meta is the metadata of the provider, which was fetched at fetched, or nil.
 	meta    *serverMetadata
 	fetched time.Time
 }
@@ -56,10 +57,13 @@ const metadataLife = 10 * time.Minute
 // knownProvider is what a provider does differently.
 type knownProvider struct {
 	// prefix is that of the issuer.
-	prefix                     string
+	prefix string
+	// authorize, token and userInfo are the endpoints of a provider without metadata, and
+	// subject is the claim with the permanent ID of a user, if that is not sub.
 	authorize, token, userInfo string
 	subject                    string
-	parameters                 map[string]string
+	// parameters are added to the address of the login page; an empty value removes one.
+	parameters map[string]string
 	// public reports that everyone may have an account there.
 	public bool
 }
@@ -123,6 +127,7 @@ func NewProvider(c *Client, o *ProviderOptions) (*Provider, error) {
 	if strings.ContainsAny(o.Issuer, "#?") {
 		return nil, fmt.Errorf("identity provider %s: an issuer has no query and no fragment", secrets.URL(o.Issuer))
 	}
+	// All endpoints are configured, or none.
 	given := []string{p.opts.Authorize, p.opts.Token, p.opts.UserInfo}
 	if slices.Contains(given, "") && strings.Join(given, "") != "" {
 		return nil, errors.New("a provider without metadata needs all of its endpoints: authorize, token and userinfo")
@@ -260,7 +265,8 @@ func (p *Provider) metadata(ctx context.Context, w *web) (*serverMetadata, error
 type SignIn struct {
 	provider *Provider
 	begun    *Begun
-	nonce    string
+	// nonce must be in the ID token, so that a token of another login is refused.
+	nonce string
 }
 
 // Begin starts a login whose answer arrives at the https URL redirect. Errors are a
@@ -364,6 +370,7 @@ func (p *Provider) Refresh(
 			}
 			return nil, err
 		}
+		// A provider that does not rotate refresh tokens returns none.
 		t.refresh = cmp.Or(t.refresh, tokens.Refresh)
 		if err := save(tokensOf(t)); err != nil {
 			return nil, err
@@ -371,6 +378,7 @@ func (p *Provider) Refresh(
 	case f.found.server.UserInfoEndpoint == "":
 		return nil, fmt.Errorf("%w: it issued no refresh token", ErrUserGone)
 	}
+	// A refreshed ID token has no nonce.
 	u, err := p.user(ctx, f, t, "")
 	if err == nil && u.Subject != k.Subject {
 		return nil, fmt.Errorf("%w: it answered with another user", ErrUserGone)
@@ -535,6 +543,7 @@ func (w *web) userInfo(ctx context.Context, address, access string) (map[string]
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Bearer "+access)
+	// A redirect would send the token to another address.
 	client := *w.client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse

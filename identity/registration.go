@@ -207,13 +207,14 @@ func isDocumentID(id string) bool {
 
 // clientMetadata is what a registration sends (RFC 7591, section 2).
 type clientMetadata struct {
-	ClientName      string   `json:"client_name"`
-	RedirectURIs    []string `json:"redirect_uris,omitempty"`
-	GrantTypes      []string `json:"grant_types"`
-	ResponseTypes   []string `json:"response_types,omitempty"`
-	AuthMethod      string   `json:"token_endpoint_auth_method"`
-	ApplicationType string   `json:"application_type"`
-	DPoPBound       bool     `json:"dpop_bound_access_tokens,omitempty"`
+	ClientName    string   `json:"client_name"`
+	RedirectURIs  []string `json:"redirect_uris,omitempty"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types,omitempty"`
+	AuthMethod    string   `json:"token_endpoint_auth_method"`
+	// ApplicationType is native or web: OpenID Connect has other rules for the addresses of each.
+	ApplicationType string `json:"application_type"`
+	DPoPBound       bool   `json:"dpop_bound_access_tokens,omitempty"`
 }
 
 // register registers a native client (RFC 7591).
@@ -231,6 +232,7 @@ func (w *web) register(
 	if err != nil {
 		return nil, err
 	}
+	// RFC 7591 requires 201, but some servers answer 200.
 	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
 		failure := serverError(resp, text)
 		hint := "register a client there yourself, and pass its ID with --client-id"

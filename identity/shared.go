@@ -30,6 +30,7 @@ const (
 // replicas have them. Each record is sealed with a key derived from the cluster's.
 type sharedStore struct {
 	replica *cluster.Replica
+	// group has the logins and registrations, and tickets the open tickets.
 	group   *cluster.Group
 	tickets *cluster.Group
 
@@ -422,7 +423,8 @@ func (s *sharedStore) tryLock(name string) (unlock func(), ok bool) {
 // sharedTicket is the record of a ticket. A replica that gets the repeated call of a client
 // finds out with it which page the user was asked to open.
 type sharedTicket struct {
-	ID      string    `json:"id"`
+	ID string `json:"id"`
+	// Number is what the client shows, and Replica the one whose page has the ticket.
 	Number  string    `json:"number"`
 	Replica string    `json:"replica"`
 	Expires time.Time `json:"expires"`

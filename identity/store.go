@@ -351,6 +351,8 @@ func entryName(kind string, parts ...string) string {
 
 // clientRecord is a stored registration.
 type clientRecord struct {
+	// Issuer and Kind identify the registration. Kind is the type of the grant, followed by the
+	// redirect address if that is of a gateway.
 	Issuer       string       `json:"issuer"`
 	Kind         string       `json:"kind"`
 	Registration registration `json:"registration"`

@@ -63,6 +63,7 @@ type ticket struct {
 	need    *LoginRequiredError
 	expires time.Time
 
+	// attempts counts the proofs that were begun, of which at most maxAttempts are possible.
 	phase    ticketPhase
 	attempts int
 	busy     bool // a request of the page is being handled

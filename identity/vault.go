@@ -59,6 +59,7 @@ func callerWith(key string) (Caller, bool) {
 // page makes its user prove to be that caller, by a login at the caller's issuer, and then
 // logs in to the server. Package serve has the page.
 type Vault struct {
+	// client logs in to servers, and proof are the settings of a login that proves who a caller is.
 	client *Client
 	proof  Settings
 	log    *slog.Logger
@@ -69,9 +70,10 @@ type Vault struct {
 	host *VaultHost
 	// tickets are the open ones by ID, and states those that wait for an answer by its state.
 	tickets, states map[string]*ticket
-	number          int
-	watchers        map[int]func(Caller, string)
-	names           map[string]string // of servers by URL
+	// number is that of the last watcher.
+	number   int
+	watchers map[int]func(Caller, string)
+	names    map[string]string // of servers by URL
 	// connected are the logins that are known to be in the store. changes
 	// counts those of this process, and ending how many calls of Disconnect are in progress.
 	connected map[connectionKey]connectionState

@@ -67,18 +67,22 @@ const (
 // transaction is a request for a code. It is sealed into the form of the page, so that nothing
 // is kept before the user has consented.
 type transaction struct {
-	ID         string   `json:"id"`
-	Client     string   `json:"client"` // the digest of its ID
-	ClientID   string   `json:"clientId"`
-	Name       string   `json:"name,omitempty"`
-	Redirect   string   `json:"redirect"`
-	State      string   `json:"state,omitempty"`
-	Challenge  string   `json:"challenge"`
-	Resource   string   `json:"resource"`
-	Scopes     []string `json:"scopes,omitempty"`
-	Browser    string   `json:"browser"` // the digest of its secret
-	Expires    int64    `json:"expires"`
-	ClientHost string   `json:"clientHost,omitempty"`
+	ID       string `json:"id"`
+	Client   string `json:"client"` // the digest of its ID
+	ClientID string `json:"clientId"`
+	Name     string `json:"name,omitempty"`
+	// Redirect, State, Challenge and Resource are parameters of the request. The code is for a
+	// client that presents the same ones.
+	Redirect  string   `json:"redirect"`
+	State     string   `json:"state,omitempty"`
+	Challenge string   `json:"challenge"`
+	Resource  string   `json:"resource"`
+	Scopes    []string `json:"scopes,omitempty"`
+	Browser   string   `json:"browser"` // the digest of its secret
+	// Expires is in seconds since 1970. ClientHost is the host of a client document, shown to the
+	// user.
+	Expires    int64  `json:"expires"`
+	ClientHost string `json:"clientHost,omitempty"`
 }
 
 // redirectHost returns where the redirect leads, for people.
@@ -141,6 +145,7 @@ func (b *Broker) ask(w http.ResponseWriter, r *http.Request) {
 			"or not allowed here. Nothing was sent there.")
 		return
 	}
+	// The redirect is known to belong to the client, so further errors are sent to it.
 	t := &transaction{
 		ID:         rand.Text(),
 		Client:     c.digest(),
@@ -172,6 +177,7 @@ func (b *Broker) complete(t *transaction, q url.Values) *oauthError {
 	challenge, err := base64url.Decode(q.Get("code_challenge"))
 	mode := q.Get("response_mode")
 	switch {
+	// Request objects (RFC 9101) are refused, because their parameters would take precedence.
 	case q.Has("request") || q.Has("request_uri"):
 		return badRequest("request_not_supported", "send the parameters in the address")
 	case q.Get("response_type") != "code":
@@ -364,6 +370,7 @@ func (t *transaction) isBrowser(secret string) bool {
 
 // grantedCode is a code for a client.
 type grantedCode struct {
+	// transaction is the request that the user consented to, and tokens are those of the provider.
 	transaction *transaction
 	principal   *mcp.Principal
 	tokens      identity.UserTokens

@@ -113,13 +113,15 @@ type Event struct {
 
 // Broker is the authorization server. It is safe for concurrent use.
 type Broker struct {
-	opts      Options
-	issuer    *url.URL
-	log       *slog.Logger
-	now       func() time.Time // for tests
+	opts   Options
+	issuer *url.URL
+	log    *slog.Logger
+	now    func() time.Time // for tests
+	// origins refuses requests that pages of other sites make with the browser of a user.
 	origins   *http.CrossOriginProtection
 	documents *documents
 
+	// pending are the logins at the provider by state, and codes the unused codes by digest.
 	pending *shelf[*pendingLogin]
 	codes   *shelf[*grantedCode]
 	// forms are the consent pages that were answered, and spent the sessions of codes that were
@@ -170,6 +172,7 @@ func New(o *Options) (*Broker, error) {
 		}
 	}
 	b.documents = newDocuments(o.AllowNetwork)
+	// Tests replace b.now later, so the shelves must not keep its current value.
 	now := func() time.Time { return b.now() }
 	b.pending = newShelf[*pendingLogin](now, formLife, maxPending, maxPerOwner)
 	b.codes = newShelf[*grantedCode](now, codeLife, maxCodes, maxPerOwner)
@@ -268,6 +271,8 @@ type Metadata struct {
 	RevocationEndpoint    string   `json:"revocation_endpoint"`
 	KeysURL               string   `json:"jwks_uri"`
 	Scopes                []string `json:"scopes_supported,omitempty"`
+	// The lists name what this server supports. It has public clients only, which authenticate by
+	// PKCE.
 	ResponseTypes         []string `json:"response_types_supported"`
 	ResponseModes         []string `json:"response_modes_supported"`
 	GrantTypes            []string `json:"grant_types_supported"`

@@ -62,6 +62,8 @@ func digest(text string) string {
 
 // sealedClient is a registration as it is sealed into the ID of the client.
 type sealedClient struct {
+	// The names of the members are short, because the ID is a part of many URLs. Issued is in
+	// seconds since 1970.
 	Name      string   `json:"n,omitempty"`
 	Redirects []string `json:"r"`
 	Issued    int64    `json:"i"`
@@ -156,9 +158,10 @@ func clientName(text string) string {
 
 // registration is a request or an answer of RFC 7591.
 type registration struct {
-	ID            string   `json:"client_id,omitempty"`
-	IssuedAt      int64    `json:"client_id_issued_at,omitempty"`
-	Name          string   `json:"client_name,omitempty"`
+	ID       string `json:"client_id,omitempty"`
+	IssuedAt int64  `json:"client_id_issued_at,omitempty"`
+	Name     string `json:"client_name,omitempty"`
+	// RedirectURIs are the only required field. Unknown fields are ignored.
 	RedirectURIs  []string `json:"redirect_uris"`
 	GrantTypes    []string `json:"grant_types,omitempty"`
 	ResponseTypes []string `json:"response_types,omitempty"`
@@ -193,6 +196,7 @@ func (b *Broker) register(w http.ResponseWriter, r *http.Request) {
 		b.fail(w, err)
 		return
 	}
+	// Nothing is stored: an open registration could fill any storage.
 	id := clientPrefix + base64.RawURLEncoding.EncodeToString(k.seal(sealedClientID, c))
 	write(w, http.StatusCreated, &registration{
 		ID:            id,
@@ -237,7 +241,8 @@ func (b *Broker) acceptable(asked *registration) (*sealedClient, error) {
 // documents keeps the documents of clients for a while. Callers choose IDs freely, so at most a
 // few are fetched at once.
 type documents struct {
-	fetch    func(ctx context.Context, id string) (*identity.ClientDocument, error)
+	fetch func(ctx context.Context, id string) (*identity.ClientDocument, error)
+	// fetching has one element for each fetch in progress.
 	fetching chan struct{}
 
 	mu    sync.Mutex
@@ -246,8 +251,9 @@ type documents struct {
 
 // knownDocument is a document, or why there is none.
 type knownDocument struct {
-	doc   *identity.ClientDocument
-	err   error
+	doc *identity.ClientDocument
+	err error
+	// until is when it is fetched again, which is sooner for an error.
 	until time.Time
 }
 

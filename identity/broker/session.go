@@ -135,6 +135,7 @@ func (b *Broker) trim(all map[string]json.RawMessage, kept string) error {
 		own[s.principalName()]++
 		oldest = append(oldest, used{id, s.principalName(), s.Rotated})
 	}
+	// The sessions that were used least recently are dropped first, until all limits hold.
 	order.By(oldest, func(a, b used) int { return a.at.Compare(b.at) })
 	for _, one := range oldest {
 		crowded := own[one.caller] > maxSessionsPerCaller || len(all) > maxSessions || size > maxSessionsBytes
@@ -295,10 +296,11 @@ func (k *keyring) parseRefreshToken(token string) (id string, generation int, ok
 // Session is a login of a client. It contains no secrets.
 type Session struct {
 	// Principal is the name of the caller, and Client what its client calls itself.
-	Principal string   `json:"principal"`
-	Client    string   `json:"client,omitempty"`
-	Resource  string   `json:"resource"`
-	Scopes    []string `json:"scopes,omitempty"`
+	Principal string `json:"principal"`
+	Client    string `json:"client,omitempty"`
+	// Resource is the URL of the endpoint, and Scopes are those that the user consented to.
+	Resource string   `json:"resource"`
+	Scopes   []string `json:"scopes,omitempty"`
 	// Created is when the user signed in, and Used when the client last got a token.
 	Created time.Time `json:"created"`
 	Used    time.Time `json:"used"`

@@ -8,6 +8,7 @@ import (
 // shelf keeps values for a while. If there are too many, the oldest are dropped: first those of
 // the owner who adds one.
 type shelf[V any] struct {
+	// now is the clock, life how long an item is kept, and most and mostOfAnOwner are the limits.
 	now                 func() time.Time
 	life                time.Duration
 	most, mostOfAnOwner int
@@ -48,7 +49,8 @@ func (s *shelf[V]) put(key, owner string, value V) {
 func (s *shelf[V]) putLocked(key, owner string, value V) {
 	now := s.now()
 	own := 0
-	oldest, oldestOwn := "", ""
+	oldest := ""
+	oldestOwn := ""
 	for k, item := range s.items {
 		if now.Sub(item.added) > s.life {
 			delete(s.items, k)

@@ -45,6 +45,7 @@ func clientForm(w http.ResponseWriter, r *http.Request) (url.Values, *oauthError
 	if r.URL.RawQuery != "" {
 		return nil, badRequest(invalidRequest, "send the parameters in the body: addresses are logged")
 	}
+	// A client that sends a credential expects that it is checked.
 	if form.Has("client_secret") ||
 		form.Has("client_assertion") ||
 		r.Header.Get("Authorization") != "" {
@@ -135,6 +136,8 @@ func (b *Broker) exchange(
 		}
 		return nil, errGrant()
 	}
+	// The code is for the client, the redirect and the verifier of its request (RFC 6749, section
+	// 4.1.3, and RFC 7636).
 	t := granted.transaction
 	if t.Client != c.digest() || t.Redirect != form.Get("redirect_uri") ||
 		!verifies(t.Challenge, form.Get("code_verifier")) {
@@ -189,6 +192,7 @@ func (b *Broker) issue(
 		scopes = s.Scopes
 	}
 	now := b.now()
+	// A token must not outlast the one of the provider, whose refresh confirms the user.
 	life := b.opts.TokenLife
 	if s.Tokens.Lifetime > 0 {
 		life = max(min(life, s.Tokens.Lifetime), time.Second)
@@ -250,6 +254,7 @@ func (b *Broker) refresh(
 	if !ok {
 		return nil, errGrant()
 	}
+	// Of two requests with the same token, the second must see that it was used.
 	unlock, err := b.opts.Store.Lock(ctx, b.kind("session"), id)
 	if err != nil {
 		return nil, err
@@ -277,6 +282,7 @@ func (b *Broker) refresh(
 	}
 	switch age := b.now().Sub(s.Rotated); {
 	case generation == s.Generation:
+	// The client may not have received the answer, as after a lost connection.
 	case generation == s.Generation-1 && age >= 0 && age <= grace:
 		return b.issue(ctx, id, s, scopes)
 	default:
@@ -344,6 +350,7 @@ func (b *Broker) confirm(ctx context.Context, id string, s *session) (*session, 
 		b.logProvider("the identity provider does not confirm a user", err)
 		return nil, err
 	}
+	// The rules of the gateway apply again: the claims of the user may have changed.
 	p, err := b.opts.User(user)
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		return nil, identity.ErrUserGone
