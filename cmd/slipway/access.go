@@ -99,6 +99,7 @@ func (f *accessFlags) openEndpoints(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	// Scopes and policies only restrict endpoints that exist.
 	for _, named := range []map[string][]string{scopes, policies} {
 		for name := range named {
 			if items[name] == nil {
@@ -106,6 +107,7 @@ func (f *accessFlags) openEndpoints(log *slog.Logger) error {
 			}
 		}
 	}
+	// The order must not depend on that of a map: names appear in logs and pages.
 	f.Endpoints = nil
 	for _, name := range slices.Sorted(maps.Keys(items)) {
 		e := serve.Endpoint{
@@ -207,6 +209,7 @@ func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error
 	if own != nil {
 		a.Verifiers = append(a.Verifiers, own)
 	}
+	// Clients read from the metadata where to log in: first at this server, if it signs users in.
 	if len(a.AuthorizationServers) == 0 {
 		if own != nil {
 			a.AuthorizationServers = []string{f.Broker.Issuer()}
@@ -216,6 +219,7 @@ func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error
 	if len(a.Verifiers) > 0 {
 		return a, nil
 	}
+	// Without a verifier every request would be accepted, which is not what these settings ask for.
 	for _, list := range [][]string{a.Scopes, f.toolScopes, f.implies, a.AuthorizationServers, f.jwt.Audience,
 		f.jwt.Algorithms, f.jwksURLs, f.claims} {
 		if len(list) > 0 {

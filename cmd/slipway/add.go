@@ -26,15 +26,18 @@ import (
 type installing struct {
 	adding
 	clients.PlanOptions
+	// yes writes without asking, and secretsFrom are the sources of secrets for the launcher.
 	yes         bool
 	secretsFrom []string
 
 	file          string // of definitions
 	entry         *open.Addition
 	before, after []byte // of the definitions file
-	plan          *clients.Plan
-	todo          []string
-	report        *check.Report
+	// plan has the changes of client files, todo the steps that are left to the user, and report
+	// what clients cannot represent.
+	plan   *clients.Plan
+	todo   []string
+	report *check.Report
 }
 
 func newAdd() *cobra.Command {
@@ -115,6 +118,7 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 		return notAdded(err)
 	}
 	defer closeAddition(a.entry)
+	// Up to write, everything happens in memory.
 	added, merged, err := a.define()
 	if err != nil {
 		return err
@@ -136,6 +140,7 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 		printWarnings(cmd, a.report)
 		a.show(cmd.OutOrStdout())
 	}
+	// Without changes, there is nothing to agree to.
 	idle := !a.changes()
 	if !idle && !a.dryRun {
 		if err := a.usable(); err != nil {
@@ -389,6 +394,7 @@ func (a *installing) conclude(w io.Writer, idle bool) {
 		if f.Problem != "" {
 			continue
 		}
+		// A file counts only if at least one entry in it is as planned.
 		if slices.ContainsFunc(f.Steps, func(s clients.Step) bool {
 			return s.Action != clients.Conflict && s.Action != clients.LeftOut
 		}) {
@@ -424,10 +430,13 @@ func (a *installing) conclude(w io.Writer, idle bool) {
 
 // installedJSON is the output of add --json. Fields may be added.
 type installedJSON struct {
-	DryRun     bool                `json:"dryRun"`
-	File       string              `json:"file"`
-	Servers    []string            `json:"servers"`
-	Starts     [][]string          `json:"starts,omitempty"`
+	// File is the definitions file, Servers the names in it, and Starts the commands that clients
+	// will run.
+	DryRun  bool       `json:"dryRun"`
+	File    string     `json:"file"`
+	Servers []string   `json:"servers"`
+	Starts  [][]string `json:"starts,omitempty"`
+	// Definition is the new entry, and Diff the change of File in unified form.
 	Definition json.RawMessage     `json:"definition"`
 	Diff       string              `json:"diff"`
 	Files      []*clients.FilePlan `json:"files"`

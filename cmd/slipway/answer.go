@@ -27,14 +27,16 @@ type answering struct {
 	cmd    *cobra.Command
 	server string // its name for the user
 	// given and object are the answers of the flags by field, and used those that a form had.
-	given    map[string][]string
-	object   map[string]json.RawMessage
-	used     map[string]bool
+	given  map[string][]string
+	object map[string]json.RawMessage
+	used   map[string]bool
+	// defaults accepts forms with their default values, and decline refuses all questions.
 	defaults bool
 	decline  bool
 
-	one     sync.Mutex // one question at a time
-	forms   int        // number of forms so far
+	one   sync.Mutex // one question at a time
+	forms int        // number of forms so far
+	// visited are the addresses that the user was sent to, each of which is opened once.
 	visited map[string]bool
 	ask     *questions // nil without a terminal
 	// stop ends the requests of the command with a question that nothing answers.
@@ -200,6 +202,7 @@ func (q *answering) fillIn(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 	if err != nil {
 		return nil, err
 	}
+	// Defaults fill in the rest of a form, but do not answer one that no flag is about.
 	answered := q.defaults || len(content) > 0
 	form.addDefaults(content)
 	missing := form.missing(content)
@@ -218,6 +221,7 @@ func (q *answering) fillIn(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 		return nil, usage("add "+answerHint(missing)+", or --decline",
 			"%s, and has no answer for the required %s", q.question(p.Message), strings.Join(keysOf(missing), ", "))
 	}
+	// The form is complete; the server would refuse values that its schema excludes.
 	if problems := form.problems(content); len(problems) > 0 {
 		return nil, usage("correct the value of --answer or --json-answers", "%s, and the answer is not accepted: %s",
 			q.question(p.Message), strings.Join(problems, "; "))

@@ -66,6 +66,7 @@ func (q *answering) askField(
 		if err != nil {
 			return nil, err
 		}
+		// Spaces at the ends of a secret may belong to it.
 		if !f.secret {
 			text = strings.TrimSpace(text)
 		}
@@ -79,6 +80,7 @@ func (q *answering) askField(
 		value, err := form.parse(f, text)
 		problem := ""
 		switch {
+		// The error quotes the value, which must not be shown.
 		case err != nil && f.secret:
 			problem = "want " + f.kind()
 		case err != nil:

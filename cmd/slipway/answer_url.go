@@ -27,6 +27,7 @@ func (q *answering) visit(ctx context.Context, p *mcp.ElicitParams) (action stri
 	}
 	out := q.ask.out
 	defer prompting(out)()
+	// The page is not opened twice: the server asks again because the user has not finished there.
 	if q.visited[p.URL] {
 		say(out, "%s asks again to visit %s", q.server, visible.Line(p.URL))
 		return q.ask.choose(ctx, "Press Enter when you have finished there, or [d]ecline or [c]ancel: ", "accept",
@@ -34,6 +35,7 @@ func (q *answering) visit(ctx context.Context, p *mcp.ElicitParams) (action stri
 	}
 	say(out, "%s asks you to visit a page:\n%s", q.server, p.Message)
 	fmt.Fprintf(out, "  host:    %s\n  address: %s\n", visible.Line(page.Hostname()), visible.Line(p.URL))
+	// A server chooses the address, so the user has to see where it leads.
 	for _, warning := range warningsAbout(page) {
 		fmt.Fprintf(out, "  warning: %s\n", warning)
 	}

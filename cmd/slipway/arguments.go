@@ -16,6 +16,7 @@ import (
 
 // parameter is a property of a tool's inputSchema, or of the form of an elicitation.
 type parameter struct {
+	// name is the key on the command line.
 	name     string
 	required bool
 	types    []string // JSON Schema types; empty if the schema has none
@@ -73,6 +74,7 @@ func rank(required []string, name string) int {
 // propertySchema is the part of a schema that determines types. A property may also be
 // true or false, which does not restrict its type.
 type propertySchema struct {
+	// Type is a string or a list of strings.
 	Type  json.RawMessage   `json:"type"`
 	Enum  []json.RawMessage `json:"enum"`
 	Const json.RawMessage   `json:"const"`

@@ -73,6 +73,7 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		return nil, nil, badInput("its folder must exist; openssl rand -hex 32 creates a key that is long enough", "%v",
 			err)
 	}
+	// A program for log rotation renames the file and sends SIGHUP.
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	ended := make(chan struct{})
@@ -87,6 +88,7 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		}
 	}()
 	return audit, func() {
+		// The goroutine has to end before the log is closed, which it could reopen.
 		signal.Stop(hup)
 		close(hup)
 		<-ended

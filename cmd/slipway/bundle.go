@@ -90,6 +90,8 @@ func bundleFailure(name string, err error) *failure {
 		runtime  *mcpb.RuntimeError
 		start    *mcpb.StartError
 	)
+	// What the user must not trust comes first, then what is wrong with the bundle, then what is
+	// missing on this machine.
 	switch {
 	case errors.As(err, &digest):
 		return denied("slipway bundle info "+name+" shows what it is; add it again if you trust it", "%s: %v", name, digest)

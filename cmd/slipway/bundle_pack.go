@@ -25,8 +25,9 @@ type packing struct {
 	mcpb.PackOptions
 	site     mcpb.SiteOptions
 	programs map[string]string // slipway binaries for a site, by platform
-	list     bool
-	explain  string
+	// list and explain print the selection instead of packing it.
+	list    bool
+	explain string
 }
 
 func newBundlePack() *cobra.Command {

@@ -79,6 +79,7 @@ func fixManifest(w io.Writer, name string) error {
 			return unreadableBundle(name, err)
 		}
 	}
+	// A larger file cannot be a manifest, so it is not read.
 	if info.Size() > mcpb.MaxManifest {
 		return usage("unpack it first: slipway bundle unpack "+name+" DIR",
 			"bundle validate: --fix requires a manifest, and %s is not one", name)
@@ -95,6 +96,7 @@ func fixManifest(w io.Writer, name string) error {
 	if len(repairs) == 0 {
 		return nil
 	}
+	// The file keeps its mode.
 	err = fsutil.Replace(name, info.Mode().Perm(), func(w io.Writer) error {
 		_, err := w.Write(fixed)
 		return err

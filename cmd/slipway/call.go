@@ -82,6 +82,7 @@ func callContext(cmd *cobra.Command) context.Context {
 			if json.Unmarshal(params, &p) != nil {
 				return
 			}
+			// The numbers are printed as the server wrote them.
 			text := p.Progress.String()
 			if p.Total != "" {
 				text += " of " + p.Total.String()
@@ -96,6 +97,7 @@ func callContext(cmd *cobra.Command) context.Context {
 			if json.Unmarshal(params, &l) != nil {
 				return
 			}
+			// Most servers log a text; other data is printed as JSON.
 			text, ok := jsonscan.Unquote(l.Data)
 			if !ok {
 				text = string(l.Data)

@@ -52,6 +52,7 @@ func (f *clusterFlags) join(
 	if err != nil {
 		return nil, err
 	}
+	// The engine may start after this program, as in a new deployment.
 	ctx, cancel := context.WithTimeout(ctx, engineWait+joinWithin)
 	defer cancel()
 	replica, err := cluster.Join(ctx, engine, &cluster.Options{
@@ -71,6 +72,7 @@ func (f *clusterFlags) join(
 		}
 		return nil, remoteFailed(hint, "join the cluster: %v", err)
 	}
+	// ctx may have ended when the server stops.
 	leave = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 		defer cancel()
@@ -79,6 +81,7 @@ func (f *clusterFlags) join(
 		}
 		_ = engine.Close()
 	}
+	// Keys of the operator take precedence over those of the cluster.
 	if o.StateKeys == nil {
 		if o.StateKeys, err = serve.OpenStateKeys("", replica.Keys()...); err != nil {
 			leave()
@@ -96,6 +99,7 @@ func (f *clusterFlags) join(
 	o.Cluster = replica
 	o.Server.Replica = replica.ID()
 	b := thisBuild()
+	// Replicas compare their versions. Development builds differ in their commits.
 	o.Version = b.Version
 	if b.Version == "devel" {
 		o.Version = strings.TrimRight("devel-"+b.Commit[:min(len(b.Commit), 12)], "-")

@@ -43,6 +43,8 @@ server.json, must have public addresses, or be permitted with --allow-network.`
 type adding struct {
 	open.EntryOptions
 	stax.AddOptions
+	// set and env are KEY=VALUE pairs: the values that a source asks for, and variables of its
+	// process.
 	set, env  []string
 	dryRun    bool
 	allowExec bool
@@ -139,10 +141,12 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	if err != nil {
 		return notWritten(file, err)
 	}
+	// Everything that can fail without writing comes before the question.
 	if err := a.agreed(cmd, entry); err != nil {
 		return err
 	}
 	if !a.dryRun {
+		// The entry refers to what Keep stores, so it is written afterwards.
 		if err := entry.Keep(); err != nil {
 			return err
 		}
@@ -181,6 +185,7 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	// Bundles are stored outside the cache: the definition pins one of them.
 	a.BundleDir = filepath.Join(state, "bundles")
 	if a.AllowNetwork, err = networks(cmd); err != nil {
 		return err

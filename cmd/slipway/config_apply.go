@@ -21,6 +21,7 @@ state folder of the system.`
 type applying struct {
 	definitions
 	translating
+	// endpoints are names of a gateway's endpoints, which are written instead of its servers.
 	endpoints []string
 	dryRun    bool
 }

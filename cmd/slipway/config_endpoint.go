@@ -47,6 +47,7 @@ func endpointDefinitions(
 	if err != nil {
 		return nil, nil, no("set serve.address.publicURL in "+files[0], "%s: %v", cmd.Name(), err)
 	}
+	// Each endpoint becomes a server with its address.
 	known := slices.Sorted(maps.Keys(groups))
 	servers := make(map[string]any)
 	for _, name := range names {
@@ -63,6 +64,7 @@ func endpointDefinitions(
 	if err != nil {
 		return nil, nil, err
 	}
+	// Names of endpoints must also be valid names of servers, so they are checked like a file.
 	doc, found := stax.Parse(files[0], text, &stax.ParseOptions{Format: stax.JSONC})
 	merged = stax.Merge(doc)
 	found.Add(merged.Check().Findings()...)

@@ -89,6 +89,7 @@ func importAll(
 				return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
 			}
 		}
+		// Several clients can share a file.
 		if seen[path] {
 			continue
 		}

@@ -58,6 +58,7 @@ func (t *translating) complete(files, declarations []string) error {
 	if t.Scope == clients.User &&
 		t.Program == "" &&
 		cmp.Or(t.OS, runtime.GOOS) == runtime.GOOS {
+		// The file is for this machine, so it can have the path of this program.
 		line, _ := launcher(t.Scope)
 		t.Program = line[0]
 		t.ProgramArgs = line[1:]
@@ -65,6 +66,7 @@ func (t *translating) complete(files, declarations []string) error {
 	if _, err := parseNetworks(t.networks); err != nil {
 		return err
 	}
+	// Clients start the launcher in any folder, so all paths are absolute.
 	for _, name := range files {
 		path, err := filepath.Abs(name)
 		if err != nil {

@@ -29,6 +29,7 @@ import (
 // diagnosis is the flags of doctor.
 type diagnosis struct {
 	reporting
+	// start permits starting servers, each of which has timeout to answer.
 	start   bool
 	timeout time.Duration
 

@@ -169,6 +169,7 @@ func explain(err error) *failure {
 	if errors.As(err, &known) {
 		return known
 	}
+	// These apply to the cause, wherever it occurred.
 	if f := blocked(err.Error(), err); f != nil {
 		return f
 	}

@@ -23,8 +23,10 @@ import (
 
 // inspector is the flags of inspect.
 type inspector struct {
-	addr   string
-	hosts  []string
+	// addr is the address to listen on, and hosts are the names by which browsers may reach it.
+	addr  string
+	hosts []string
+	// calls is the file of saved calls, and roots are the folders that servers may ask for.
 	calls  string
 	roots  []string
 	noOpen bool
@@ -87,6 +89,7 @@ func (i *inspector) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	// The address is bound before sources start, so that a port in use does not start them in vain.
 	listener, err := net.Listen("tcp", i.addr)
 	if err != nil {
 		return badInput("choose another --addr", "inspect: %v", err)

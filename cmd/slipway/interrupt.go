@@ -57,12 +57,14 @@ func stopOnSignals(cmd *cobra.Command) {
 		restore := rememberTerminal(cmd)
 		returnPipeErrors()
 		done := make(chan error, 1)
+		// A command may wait for input, which no context ends, so it runs on another goroutine.
 		go func() { done <- run(cmd, args) }()
 		select {
 		case err := <-done:
 			return afterSignal(cmd, err)
 		case <-ctx.Done():
 		}
+		// A command that waits for an answer of the user cannot end by itself.
 		s, ok := cmd.ErrOrStderr().(*screen)
 		if !ok || s.prompts.Load() == 0 {
 			select {

@@ -12,6 +12,7 @@ import (
 // layout writes the result of a command in lines that fit the terminal. It escapes what
 // it is given.
 type layout struct {
+	// out has the lines until they are written to to, all at once.
 	out     strings.Builder
 	to      io.Writer
 	width   int

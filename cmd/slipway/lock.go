@@ -68,6 +68,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return unrecorded(err)
 	}
+	// Warnings do not prevent a lock: it records what there is to review.
 	report.Add(lock.CheckShadowing(now)...)
 	printFindings(cmd, report)
 	file := &lock.File{
@@ -77,6 +78,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if path == "-" {
 		return file.Write(cmd.OutOrStdout())
 	}
+	// Create fails if the file exists, also if it was created meanwhile.
 	err = fsutil.Create(path, 0o644, file.Write)
 	if errors.Is(err, fs.ErrExist) {
 		return badInput(reviewHint(args...),

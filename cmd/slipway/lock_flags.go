@@ -84,11 +84,13 @@ func openLock(path string) (*lock.File, error) {
 // guarding is the lock of a command.
 type guarding struct {
 	*lock.Guard
+	// path is the lock file, and say prints what the lock hides.
 	path string
 	say  func(format string, args ...any)
 
 	exempt []string // definitions files that an automatically found lock does not cover
 
+	// audit receives drift, if the command has an audit log.
 	audit *currentAudit
 }
 

@@ -122,6 +122,7 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 		}
 		all = append(all, servers...)
 	}
+	// The names are the keys of the lock file.
 	seen := make(map[string]bool)
 	for _, s := range all {
 		if seen[s.Name] {

@@ -19,16 +19,19 @@ import (
 
 // loginFlags are the flags of slipway login.
 type loginFlags struct {
-	settings     identity.Settings
+	settings identity.Settings
+	// clientSecret, clientKey and assertion name files: secrets must not be on the command line.
 	clientSecret string
 	clientKey    string
 	assertion    string
 	device       bool
 
+	// browser is the command that opens a page; noBrowser prints the address instead.
 	browser   string
 	noBrowser bool
 	timeout   duration
 
+	// list and rekey replace the login: they list logins, or change the key of the store.
 	list, rekey bool
 	sources     sourceFlags
 }
@@ -209,15 +212,17 @@ func (f *loginFlags) interaction(cmd *cobra.Command) *identity.Interaction {
 
 // loginJSON is a login in the output of --json. Fields may be added.
 type loginJSON struct {
-	Server      string     `json:"server"`
-	Issuer      string     `json:"issuer"`
-	Client      string     `json:"client"`
-	Grant       string     `json:"grant"`
-	Scopes      []string   `json:"scopes"`
-	Expires     *time.Time `json:"expires,omitempty"`
-	Refreshable bool       `json:"refreshable"`
-	Bound       bool       `json:"bound"`
-	Ended       string     `json:"ended,omitempty"`
+	Server  string     `json:"server"`
+	Issuer  string     `json:"issuer"`
+	Client  string     `json:"client"`
+	Grant   string     `json:"grant"`
+	Scopes  []string   `json:"scopes"`
+	Expires *time.Time `json:"expires,omitempty"`
+	// Refreshable reports that the login outlasts its token, Bound that the token is bound to a key
+	// (DPoP), and Ended why the login must be repeated.
+	Refreshable bool   `json:"refreshable"`
+	Bound       bool   `json:"bound"`
+	Ended       string `json:"ended,omitempty"`
 }
 
 // shownLogin returns a login as --json prints it: without tokens, and without secrets in

@@ -133,9 +133,12 @@ func (o *loginOffers) make(need *identity.LoginRequiredError) (done bool, err er
 	cmd := o.cmd
 	ask := questionsOf(cmd)
 	if ask != nil && o.lines == nil {
+		// All logins of a command read from the same lines: a second reader would lose what the
+		// first has buffered.
 		o.lines = func(ctx context.Context) (string, error) { return ask.line(ctx, "") }
 	}
 	if auto, _ := cmd.Flags().GetBool("login"); !auto {
+		// Without metadata, it is uncertain whether a login would help.
 		if ask == nil || !need.Advertised {
 			return false, nil
 		}

@@ -31,6 +31,7 @@ func interaction(
 		Paste: paste,
 		Show: func(a *identity.Authorization) {
 			say(stderr, "%s asks you to log in at %s", secrets.URL(a.Server), visible.Line(a.Host))
+			// The host of the login page may differ from the issuer, which the user has to know.
 			if a.Issuer != "" && secrets.URL(a.Issuer) != "https://"+a.Host {
 				say(stderr, "issuer: %s", visible.Line(a.Issuer))
 			}

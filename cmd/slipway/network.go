@@ -79,6 +79,8 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 		if f == nil {
 			f = stranger(e.Err.Error(), e.Err, "SOURCE")
 		}
+		// The order is that of usefulness to the user: what to permit, where to log in, and what
+		// failed.
 		var need *identity.LoginRequiredError
 		switch {
 		case f != nil:
@@ -88,6 +90,7 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 			f = remoteFailed("", "no server is available: %s failed", e.Name)
 			f.cause = e.Err
 		}
+		// The first error counts, but any with a remedy replaces a failed server.
 		if first == nil || first.code == exitRemote {
 			first = f
 		}

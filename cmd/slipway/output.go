@@ -79,14 +79,16 @@ func isTerminal(w any) bool {
 
 // contents is an item of a resources/read result, or an embedded resource.
 type contents struct {
-	URI      string  `json:"uri"`
-	MIMEType string  `json:"mimeType"`
-	Text     *string `json:"text"`
-	Blob     binary  `json:"blob"`
+	URI      string `json:"uri"`
+	MIMEType string `json:"mimeType"`
+	// Text or Blob is nil, depending on the kind of the content.
+	Text *string `json:"text"`
+	Blob binary  `json:"blob"`
 }
 
 // block is a content block in the result of a tool or prompt.
 type block struct {
+	// Type decides which of the other fields are set.
 	Type     string    `json:"type"`
 	Text     string    `json:"text"`
 	Data     *binary   `json:"data"`

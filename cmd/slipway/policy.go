@@ -56,6 +56,8 @@ func configuredPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
 	f, declared := declaredServe()
 	f.config.file = file
 	f.config.origins = make(map[string]string)
+	// The settings are read in the same way as by serve, with the flags of a command that never
+	// runs.
 	if err := f.config.overlay(declared.Flags()); err != nil {
 		return nil, err
 	}
@@ -63,6 +65,7 @@ func configuredPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
 		return nil, badInput("set serve.access.policy, or name the policy",
 			"%s: it has neither a policy nor tool scopes", path)
 	}
+	// Tool scopes alone restrict nothing else.
 	set := policy.Unrestricted()
 	if f.policyFile != "" {
 		if set, err = readPolicy(f.policyFile); err != nil {
@@ -98,10 +101,13 @@ func readPolicy(path string) (*policy.Set, error) {
 
 // decisionFlags describe a request to a policy.
 type decisionFlags struct {
-	c              policy.Case
-	kind           string
-	claims         []string
-	at, address    string
+	// c has the values that need no parsing; the other fields are added to it.
+	c      policy.Case
+	kind   string
+	claims []string
+	// at is the time of the request, and address that of the caller.
+	at, address string
+	// lock is a file with the hints of tools, and jsonArgs the arguments of a call.
 	lock, jsonArgs string
 }
 

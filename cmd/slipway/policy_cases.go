@@ -15,8 +15,9 @@ import (
 
 // caseOutcome is a line of policy test --json.
 type caseOutcome struct {
-	Name    string `json:"name"`
-	OK      bool   `json:"ok"`
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	// Problem is the difference between the expected and the actual decision.
 	Problem string `json:"problem,omitempty"`
 }
 

@@ -9,11 +9,13 @@ import (
 
 // policySummary is the output of policy check --json.
 type policySummary struct {
-	File       string `json:"file"`
-	Rules      int    `json:"rules"`
-	Forbids    int    `json:"forbids"`
-	Approvals  int    `json:"approvals"`
-	ReadsHints bool   `json:"readsHints"`
+	File  string `json:"file"`
+	Rules int    `json:"rules"`
+	// Forbids and Approvals count the rules with that effect.
+	Forbids   int `json:"forbids"`
+	Approvals int `json:"approvals"`
+	// ReadsHints reports that decisions depend on the hints of servers, which a lock should pin.
+	ReadsHints bool `json:"readsHints"`
 }
 
 func newPolicyCheck() *cobra.Command {

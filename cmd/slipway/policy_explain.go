@@ -13,11 +13,13 @@ import (
 
 // explanation is the output of policy explain --json.
 type explanation struct {
+	// Decision is the outcome, and Rule the ID of the rule that decided first.
 	Decision string `json:"decision"`
 	Rule     string `json:"rule"`
 	Reason   string `json:"reason,omitempty"`
 	// Scopes are what a token needs, if that is all that is missing.
-	Scopes []string      `json:"scopes,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
+	// Rules are those that decided, and Errors those that could not be evaluated.
 	Rules  []shownRule   `json:"rules"`
 	Errors []shownFailed `json:"errors,omitempty"`
 }

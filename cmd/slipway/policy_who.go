@@ -11,6 +11,7 @@ import (
 
 // shownPermission is a line of policy who --json.
 type shownPermission struct {
+	// Who is the holder of the permission, such as a group.
 	Who      string `json:"who"`
 	Decision string `json:"decision"`
 	Rule     string `json:"rule"`

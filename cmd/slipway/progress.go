@@ -89,7 +89,8 @@ func (l *progressLine) write(to io.Writer, p []byte) (int, error) {
 // and the remaining time of known amounts, or the servers that the command waits for. It is
 // safe for concurrent use.
 type tracker struct {
-	screen  *screen
+	screen *screen
+	// log prints a message per stage, size formats an amount, and now is the clock.
 	log     func(text string)
 	size    func(n int64) string
 	now     func() time.Time
@@ -100,6 +101,7 @@ type tracker struct {
 	began   time.Time // of the stage
 	started time.Time // of the work
 	last    time.Time // update
+	// done of all is the progress of the stage; all is 0 if it is unknown.
 	done    int64
 	all     int64
 	pending []string    // names of a wait

@@ -78,6 +78,7 @@ func (r *removing) run(cmd *cobra.Command, name string) error {
 		}
 	}
 	if !r.dryRun {
+		// Without a terminal, the command itself is the consent.
 		if ask := questionsOf(cmd); ask != nil && !r.yes {
 			fmt.Fprint(ask.out, "Write these files? [y/N] ")
 			if !saysYes(ask.in) {
@@ -130,12 +131,15 @@ func (r *removing) makePlan(name string) error {
 		return err
 	}
 	r.Servers = []string{name}
+	// Only entries that were written from this file are removed.
 	r.Sources = []string{path}
 	r.plan = state.Remove(&r.Selection)
 	after, err := stax.Remove(r.file, r.before, name)
 	switch {
 	case errors.Is(err, stax.ErrNoServer) && len(r.plan.Files) == 0:
 		return r.unknown(name)
+	// The definition stays if it does not exist, or if the server is removed from some clients
+	// only.
 	case errors.Is(err, stax.ErrNoServer), len(r.Clients) > 0 && err == nil:
 	case err != nil:
 		return notWritten(r.file, err)

@@ -19,6 +19,8 @@ import (
 // callTest is the flags and the outcome of test.
 type callTest struct {
 	reporting
+	// only are the names of the calls to make, or empty for all, and names those of the sources, in
+	// their order.
 	only  []string
 	names []string
 	calltest.Options

@@ -23,9 +23,11 @@ type screen struct {
 	file    *os.File
 	escaped *visible.Writer // nil if the file gets the exact bytes
 	color   colorMode
-	wide    bool
-	quiet   bool
+	// wide does not shorten lines, and quiet omits messages.
+	wide  bool
+	quiet bool
 
+	// prompts counts the questions that wait for the user. Meanwhile no progress is shown.
 	prompts  atomic.Int32
 	progress *progressLine // nil if the screen is no terminal
 }

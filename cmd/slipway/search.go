@@ -43,14 +43,16 @@ type foundJSON struct {
 	Status      string   `json:"status,omitempty"`
 	WebsiteURL  string   `json:"websiteUrl,omitempty"`
 	Ways        []string `json:"ways"` // remote URLs and packages
-	Add         string   `json:"add,omitempty"`
+	// Add is the command that adds the server to clients, if it can be added.
+	Add string `json:"add,omitempty"`
 }
 
 // searchJSON is the output of search --json.
 type searchJSON struct {
 	Registry string      `json:"registry"`
 	Servers  []foundJSON `json:"servers"`
-	More     bool        `json:"more"`
+	// More reports that the registry has further results.
+	More bool `json:"more"`
 }
 
 func newSearch() *cobra.Command {

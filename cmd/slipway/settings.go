@@ -27,9 +27,11 @@ type setting struct {
 	inverted bool   // the flag disables what the member enables
 	restart  bool   // a running server cannot change it
 	kind     settings.Kind
-	words    []string // values with a special meaning
-	resolve  func(dir, value string) string
-	probe    func(value string) error
+	// words are listed by completion; resolve makes a path absolute, and probe checks a value
+	// without using it.
+	words   []string // values with a special meaning
+	resolve func(dir, value string) string
+	probe   func(value string) error
 }
 
 // settingGroups are the groups of settings: sections of the help, and members of serve in

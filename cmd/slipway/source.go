@@ -27,6 +27,7 @@ import (
 
 // openSource is one source in a client command.
 type openSource struct {
+	// arg is the source as typed, and cat its catalog when it was opened.
 	arg    string
 	source mcp.Source
 	cat    *mcp.Catalog
@@ -236,6 +237,7 @@ func withOpened(cmd *cobra.Command, arg string, logins *serverLogins, change fun
 	if err := lock.hold([]string{arg}, opts); err != nil {
 		return err
 	}
+	// Both observers must be set before the source opens.
 	none := noteTrouble(opts)
 	opts.Live.Source.Observe = logins.observe(opts.Live.Source.Observe)
 	began := time.Now()
@@ -248,6 +250,7 @@ func withOpened(cmd *cobra.Command, arg string, logins *serverLogins, change fun
 		return err
 	}
 	logTime(log, "opened", began, "source", open.Argument(arg).PublicName())
+	// From here on, do sees only what the lock permits.
 	src = lock.over([]string{arg}, []mcp.Source{src})[0]
 	arg = shownSource(arg)
 	defer closeSource(src)

@@ -43,6 +43,7 @@ func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
+	// Keys are rotated without a restart. A file that cannot be read changes nothing.
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -15,9 +15,11 @@ import (
 
 // connectFlags say how callers prove who they are on the page on which they log in to servers.
 type connectFlags struct {
+	// clientID and secretFile are the client of the gateway at the issuers of its callers.
 	clientID, secretFile string
 	scopes               []string
-	noResource           bool
+	// noResource omits the parameter of RFC 8707, which some issuers refuse.
+	noResource bool
 }
 
 // settings returns how to log in at the issuers of callers.
