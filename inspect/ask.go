@@ -29,6 +29,7 @@ type question struct {
 	Form   *schema.Form    `json:"form,omitempty"`
 	Since  int64           `json:"since"`
 
+	// answer receives the outcome once.
 	answer chan questionAnswer // capacity 1
 }
 

@@ -39,7 +39,8 @@ type call struct {
 	Logs     int             `json:"logs,omitempty"`
 	Progress json.RawMessage `json:"progress,omitempty"`
 
-	mu     *sync.Mutex // of the list
+	mu *sync.Mutex // of the list
+	// cause is that of the frames, notify connects them with the call, and cancel ends it.
 	cause  string
 	notify *client.Notify
 	cancel context.CancelCauseFunc

@@ -228,9 +228,10 @@ func definitionsOf(cat *mcp.Catalog) [4]definitions {
 type definition struct {
 	// Definition is as the server sent it.
 	Definition json.RawMessage `json:"definition"`
-	Bytes      int             `json:"bytes"`
-	Tokens     int             `json:"tokens"`
-	Findings   []finding       `json:"findings"`
+	// Bytes is the size of Definition, and Tokens an estimate of what it costs a model.
+	Bytes    int       `json:"bytes"`
+	Tokens   int       `json:"tokens"`
+	Findings []finding `json:"findings"`
 }
 
 // toolEntry is a tool as the page shows it.
@@ -261,7 +262,8 @@ type resourceEntry struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mimeType,omitempty"`
-	Size        *int64 `json:"size,omitempty"`
+	// Size is in bytes, or nil if the server does not state it.
+	Size *int64 `json:"size,omitempty"`
 	// UI reports whether the resource is the user interface of an app.
 	UI bool `json:"ui,omitempty"`
 	definition

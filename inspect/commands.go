@@ -10,7 +10,8 @@ import (
 type verb struct {
 	// Verb is the word of the command, Command the whole line to copy, and Does what it
 	// does.
-	Verb    string `json:"verb"`
+	Verb string `json:"verb"`
+	// Title is the label on the page.
 	Title   string `json:"title"`
 	Command string `json:"command"`
 	Does    string `json:"does"`

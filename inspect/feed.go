@@ -28,13 +28,15 @@ type feed struct {
 	in       *Inspector
 	redactor *mcplog.Redactor
 
+	// mu guards queue, bytes and closed; wake is signalled when one of them changes.
 	mu   sync.Mutex
 	wake *sync.Cond
 	// queue has what has not been processed: taps must return at once, so the work happens
 	// on the goroutine of run.
 	queue []job
 	// bytes is the size of the queue, which is limited.
-	bytes  int
+	bytes int
+	// closed makes run return, which closes done.
 	closed bool
 	done   chan struct{}
 
@@ -441,7 +443,8 @@ func (f *feed) notification(frame *Frame) {
 type notice struct {
 	// Call is the page's call that the notification belongs to, or 0, and Seq the number
 	// of its frame.
-	Call   int             `json:"call,omitempty"`
+	Call int `json:"call,omitempty"`
+	// Params are those of the notification, shortened if they are long.
 	Source int             `json:"src"`
 	Seq    uint64          `json:"seq,omitempty"`
 	Params json.RawMessage `json:"params"`

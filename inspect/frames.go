@@ -251,12 +251,14 @@ func (in *Inspector) headOf(f *Frame) *Frame {
 // copied is a request to be written for another program.
 type copied struct {
 	// frame is what to copy, and body its whole text.
-	frame    *Frame
-	body     []byte
+	frame *Frame
+	body  []byte
+	// params are those of the request.
 	params   json.RawMessage
 	argument string // of the source on the command line
-	url      string
-	headers  http.Header
+	// url and headers are those of the HTTP request, if there was one.
+	url     string
+	headers http.Header
 }
 
 // as renders a call in one of the forms in which the page copies it.
@@ -297,7 +299,8 @@ func (c *copied) curl() (string, error) {
 // slipway returns a command line of Slipway that does the same.
 func (c *copied) slipway() (string, error) {
 	name := nameIn(c.params)
-	source, command := c.argument, ""
+	source := c.argument
+	command := ""
 	if rest, ok := strings.CutPrefix(source, "-- "); ok {
 		source = ""
 		command = " -- " + rest

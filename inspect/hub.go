@@ -205,14 +205,16 @@ type streamWriter struct {
 	etags map[int]string
 	// flushed is when the page was sent something last.
 	flushed time.Time
-	err     error
+	// err is the first error of a write, after which nothing is written.
+	err error
 }
 
 // lists writes the lists that have changed, and sends them: behind them are perhaps 10,000 frames.
 func (s *streamWriter) lists() {
 	for _, t := range s.in.all() {
 		t.mu.Lock()
-		cat, live := t.catalog, t.client
+		cat := t.catalog
+		live := t.client
 		t.mu.Unlock()
 		if cat == nil || s.etags[t.id] == cat.Version() {
 			continue

@@ -63,9 +63,11 @@ type Inspector struct {
 	// completions has the running completions, by source and field.
 	completions sync.Map
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// targets are the sources; the ID of one is its index plus 1. They are only added.
 	targets []*target
 
+	// quit ends with the Inspector, and work waits for the goroutines that then end.
 	quit context.Context
 	stop context.CancelFunc
 	work sync.WaitGroup

@@ -154,7 +154,8 @@ type pipeEnd struct {
 type pipeHalf struct {
 	mu sync.Mutex
 	// queue is one direction of a connection in memory.
-	queue  [][]byte
+	queue [][]byte
+	// ready wakes the reader, and closed ends the connection for both sides.
 	ready  chan struct{} // capacity 1
 	closed chan struct{}
 	once   sync.Once

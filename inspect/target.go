@@ -37,10 +37,12 @@ type target struct {
 	since  time.Time
 	failed *Failure
 	// steps are the steps of the current attempt to connect.
-	steps    []stepState
-	wanted   wanted
-	catalog  *mcp.Catalog
-	facts    *CatalogFacts // of catalog
+	steps []stepState
+	// wanted is what the page asked the client to negotiate.
+	wanted  wanted
+	catalog *mcp.Catalog
+	facts   *CatalogFacts // of catalog
+	// level, roots and watching are what the page has set. Only the roots outlast the connection.
 	level    string
 	roots    []mcp.Root
 	watching []string // subscribed resources
@@ -361,6 +363,8 @@ type State struct {
 	Client       json.RawMessage `json:"client,omitempty"`
 	Instructions string          `json:"instructions,omitempty"`
 
+	// PID to Junk describe the process of a local server: Starts and Failures count, and Junk is
+	// the lines on stdout that are no messages.
 	PID      int       `json:"pid,omitempty"`
 	Starts   int       `json:"starts,omitempty"`
 	Failures int       `json:"failures,omitempty"`

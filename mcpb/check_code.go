@@ -38,6 +38,7 @@ type code struct {
 	sources  *sources          // of codeFiles
 	last     *check.Document   // of inCode
 
+	// lastName is the file of last.
 	lastName string
 
 	packages map[string]*packageJSON // by folder

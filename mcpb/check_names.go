@@ -18,9 +18,11 @@ const maxWindowsPath = 160
 // nameRules checks the names of files and folders against the rules of file systems.
 type nameRules struct {
 	*checker
-	windows  bool // whether the bundle supports Windows
-	long     int  // number of paths that are too long there
-	longest  string
+	windows bool // whether the bundle supports Windows
+	long    int  // number of paths that are too long there
+	// longest is the longest path, for the message.
+	longest string
+	// severity is that of findings about Windows.
 	severity check.Severity
 }
 

@@ -32,6 +32,8 @@ type Identity struct {
 
 // Certificate is the main content of a certificate.
 type Certificate struct {
+	// Subject and Issuer are distinguished names in the form of RFC 2253, and Serial is in
+	// hexadecimal.
 	Subject   string    `json:"subject"`
 	Issuer    string    `json:"issuer"`
 	Serial    string    `json:"serial"`

@@ -314,8 +314,9 @@ type jsScanner struct {
 	blocks    []int  // open braces: for a try block, the number of imports found before it, else -1
 	templates []int  // brace depths of open ${ } in templates
 
-	loaders  map[string]bool // functions that load modules
-	makers   map[string]bool // functions that return loaders
+	loaders map[string]bool // functions that load modules
+	makers  map[string]bool // functions that return loaders
+	// found are the imports so far, and literals the strings that may be paths of modules.
 	found    []jsImport
 	literals []string
 }
@@ -407,7 +408,8 @@ func (s *jsScanner) quoted(quote byte) {
 			return
 		}
 	}
-	s.at, s.kind = len(s.text), jsSign
+	s.at = len(s.text)
+	s.kind = jsSign
 }
 
 // template reads a template up to its end or the next ${.

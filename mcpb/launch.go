@@ -24,6 +24,7 @@ type Launch struct {
 	// Warnings are problems that did not prevent the start.
 	Warnings []check.Finding
 
+	// The shown fields are the same with [Redacted] in place of secrets.
 	shownCommand string
 	shownArgs    []string
 	shownEnv     map[string]string

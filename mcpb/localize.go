@@ -163,6 +163,7 @@ type translation struct {
 	Author          struct {
 		Name *string `json:"name"`
 	} `json:"author"`
+	// Tools and Prompts are matched with those of the manifest by name.
 	Tools []struct {
 		Name        string  `json:"name"`
 		Description *string `json:"description"`

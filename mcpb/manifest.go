@@ -88,6 +88,7 @@ type Manifest struct {
 	// Unknown are the top-level members that no version of the format knows.
 	Unknown map[string]json.RawMessage `json:"-"`
 
+	// source is the text that was parsed.
 	source []byte
 }
 

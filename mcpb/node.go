@@ -12,16 +12,19 @@ import (
 
 // packageJSON is the part of a package.json that packing and checks need.
 type packageJSON struct {
-	Name                 string                     `json:"name"`
-	Version              string                     `json:"version"`
-	License              json.RawMessage            `json:"license"`
-	Main                 string                     `json:"main"`
-	Scripts              map[string]string          `json:"scripts"`
-	Imports              map[string]json.RawMessage `json:"imports"`
-	Dependencies         map[string]string          `json:"dependencies"`
-	DevDependencies      map[string]string          `json:"devDependencies"`
-	OptionalDependencies map[string]string          `json:"optionalDependencies"`
-	PeerDependencies     map[string]string          `json:"peerDependencies"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// License is a text, or an object in old packages.
+	License json.RawMessage   `json:"license"`
+	Main    string            `json:"main"`
+	Scripts map[string]string `json:"scripts"`
+	// Imports are internal names that begin with #, for files or other packages.
+	Imports map[string]json.RawMessage `json:"imports"`
+	// Only DevDependencies are not needed at run time.
+	Dependencies         map[string]string `json:"dependencies"`
+	DevDependencies      map[string]string `json:"devDependencies"`
+	OptionalDependencies map[string]string `json:"optionalDependencies"`
+	PeerDependencies     map[string]string `json:"peerDependencies"`
 }
 
 // readPackageJSON reads the package.json in a folder. If the error is one of decoding, it

@@ -32,7 +32,8 @@ type piece struct {
 	packed      bytes.Buffer
 	stored      bool // stored uncompressed, because packed is not smaller
 	executable  bool // the data begins like an executable file
-	done        chan error
+	// done receives the outcome of the worker. Its capacity of 1 lets the worker go on at once.
+	done chan error
 }
 
 // newPiece returns a piece with buffers for any block. Pieces are reused, so their number limits

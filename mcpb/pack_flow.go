@@ -22,7 +22,8 @@ type flow struct {
 	// selection is what to pack.
 	selection *Selection
 	programs  map[string]bool // executable regardless of the file system
-	folder    lastFolder
+	// folder is the last folder that was opened: files of one folder mostly follow each other.
+	folder lastFolder
 
 	// free, work and order pass pieces from the reader to the workers and to the writer,
 	// which takes them in the order of the archive.

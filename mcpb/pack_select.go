@@ -49,8 +49,10 @@ type Selection struct {
 	Excluded []Exclusion
 
 	// dir is the folder, and rules are what it excludes.
-	dir    string
-	rules  ignoreRules
+	dir   string
+	rules ignoreRules
+	// links is the action for symbolic links, and except are files that are never packed, such as
+	// the archive itself.
 	links  Links
 	except []os.FileInfo
 }

@@ -31,6 +31,7 @@ type inventory struct {
 	Metadata   inventoryOf `json:"metadata"`
 	Components []component `json:"components"`
 
+	// seen has the Ref of each component.
 	seen map[string]bool
 }
 

@@ -18,8 +18,10 @@ type snapshot struct {
 	size   int64
 	sha256 string // of the whole file, in hexadecimal
 
+	// sums are computed by the first pass. A chunk with another sum has changed.
 	sums [][sha256.Size]byte // of each chunk
 
+	// recentMu guards recent, the chunks that were read and verified last.
 	recentMu sync.Mutex
 	recent   [recentChunks]chunk // by the index of the chunk modulo the length
 }

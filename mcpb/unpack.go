@@ -126,8 +126,9 @@ func extract(ctx context.Context, a *Archive, dir string, mode modeFunc,
 
 // extraction writes the files of an archive.
 type extraction struct {
-	fsys   fs.FS
-	mode   modeFunc
+	fsys fs.FS
+	mode modeFunc
+	// folder is the last folder that was opened, and buffer is for copying.
 	folder *lastFolder
 	buffer []byte
 }

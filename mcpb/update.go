@@ -54,6 +54,7 @@ func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 // updater is one call of [Update].
 type updater struct {
 	*document
+	// m is the manifest, and cat what the running server src offers.
 	m     *Manifest
 	cat   *mcp.Catalog
 	src   mcp.Source

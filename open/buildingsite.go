@@ -30,12 +30,14 @@ type buildingSite struct {
 	built   chan struct{}
 	failure error
 
+	// state is the progress of the build.
 	state    buildState
 	watchers mcp.Watchers
 	stop     context.CancelFunc
 	work     sync.WaitGroup // the build
-	closing  sync.Once
-	closed   error
+	// closing closes the site once; closed is the outcome.
+	closing sync.Once
+	closed  error
 }
 
 var (

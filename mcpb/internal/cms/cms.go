@@ -144,7 +144,8 @@ type Signature struct {
 	algorithm x509.SignatureAlgorithm
 	pss       *rsa.PSSOptions // of RSASSA-PSS signatures, else nil
 	signed    []byte          // the signed data, in DER
-	value     []byte
+	// value is the signature itself.
+	value []byte
 }
 
 // maxCertificates is the maximum number of certificates in a signature.

@@ -15,10 +15,11 @@ import (
 // pssParameters are the parameters of RSASSA-PSS. Omitted ones mean SHA-1, which is
 // refused.
 type pssParameters struct {
-	Hash    pkix.AlgorithmIdentifier `asn1:"explicit,tag:0"`
-	MGF     pkix.AlgorithmIdentifier `asn1:"explicit,tag:1"`
-	Salt    int                      `asn1:"optional,explicit,tag:2,default:20"`
-	Trailer int                      `asn1:"optional,explicit,tag:3,default:1"`
+	Hash pkix.AlgorithmIdentifier `asn1:"explicit,tag:0"`
+	MGF  pkix.AlgorithmIdentifier `asn1:"explicit,tag:1"`
+	// Salt is the length of the salt in bytes. Trailer is 1, the only value that RFC 4055 defines.
+	Salt    int `asn1:"optional,explicit,tag:2,default:20"`
+	Trailer int `asn1:"optional,explicit,tag:3,default:1"`
 }
 
 // maxSalt limits the salt: even a 16,384-bit key has room for less.

@@ -25,6 +25,7 @@ import (
 // An Archive is safe for concurrent use. [Archive.Close] closes it and every file opened
 // from it.
 type Archive struct {
+	// closer is nil if the caller owns r. block is the signature block, or nil.
 	r       io.ReaderAt
 	closer  io.Closer
 	block   *Block

@@ -35,7 +35,8 @@ const (
 
 // common are the fields of both headers of a file.
 type common struct {
-	Flags, Method       uint16
+	Flags, Method uint16
+	// Modified is time and date in MS-DOS format.
 	Modified            uint32
 	CRC32, Packed, Size uint32
 	NameLen, ExtraLen   uint16
@@ -60,7 +61,9 @@ type centralRecord struct {
 
 // endRecord is the end of central directory record, section 4.3.16.
 type endRecord struct {
-	Signature                        uint32
+	Signature uint32
+	// Here and Count are the numbers of entries on this disk and on all. Archives on several disks
+	// are refused.
 	Disk, DirectoryDisk, Here, Count uint16
 	DirectorySize, Offset            uint32
 	CommentLen                       uint16

@@ -29,9 +29,10 @@ type file struct {
 	node    *node
 	entry   *Entry
 	in      *inflater // nil until the first Read, and again after the last
-	crc     hash.Hash32
-	read    int64
-	err     error
+	// crc and read are of the bytes unpacked so far, and err is the outcome once there is one.
+	crc  hash.Hash32
+	read int64
+	err  error
 }
 
 func (f *file) Stat() (fs.FileInfo, error) { return f.node, nil }
@@ -108,6 +109,7 @@ func (f *file) Close() error {
 
 // inflater holds the buffers that are expensive to allocate for each file.
 type inflater struct {
+	// packed buffers the file, and out reads from deflate, or from packed if the data is stored.
 	packed  *bufio.Reader
 	deflate io.ReadCloser
 	out     io.Reader

@@ -14,8 +14,9 @@ import (
 type Writer struct {
 	zip         *stdzip.Writer
 	date, clock uint16 // in MS-DOS format
-	header      *stdzip.FileHeader
-	data        io.Writer
+	// header is that of the current file, and data receives its content.
+	header *stdzip.FileHeader
+	data   io.Writer
 }
 
 // File is a file to write.
