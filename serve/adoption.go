@@ -48,6 +48,7 @@ func (h *Handler) recordsAt(path string) *sessionsAt {
 type placer struct {
 	*hop
 
+	// at has the records of the endpoint, and id is that of the session.
 	at       *sessionsAt
 	id       string
 	forwards hopped // how the request arrived
@@ -342,9 +343,11 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	}
 	key := p.at.keyOf(p.id)
 	term := p.replica.Term()
-	how, releasedBy := adoptedLost, ""
+	how := adoptedLost
+	releasedBy := ""
 	if p.forwards.released.is(claim) {
-		how, releasedBy = adoptedHandover, claim.Owner
+		how = adoptedHandover
+		releasedBy = claim.Owner
 	}
 	limited, cancel := context.WithTimeout(ctx, 2*recordTimeout)
 	revision, err := p.replica.Adopt(limited, key, claim, releasedBy, p.at.ttl())

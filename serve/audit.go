@@ -38,7 +38,8 @@ type Audit struct {
 	torn    bool      // the last written line is incomplete
 	failed  time.Time // when the write failure was last logged
 
-	mu         sync.Mutex // guards the fields below
+	mu sync.Mutex // guards the fields below
+	// pending are the lines to write next. spare is the buffer of the last write, to be used again.
 	pending    []byte
 	spare      []byte
 	queued     uint64 // lines in total
@@ -46,9 +47,10 @@ type Audit struct {
 	lost       uint64 // lines that were never queued, or not written by the end
 	unreported uint64 // lost lines not yet recorded in the log
 	err        error  // of the last write, if it failed
-	timer      *time.Timer
-	scheduled  bool
-	closed     bool
+	// timer starts the next write if one is scheduled, or retries one that failed.
+	timer     *time.Timer
+	scheduled bool
+	closed    bool
 }
 
 // AuditOptions configure an [Audit]. The zero value and nil mean the defaults.

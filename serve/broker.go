@@ -44,8 +44,10 @@ type BrokerOptions struct {
 // the claims that [Broker.Verifier] maps. It is safe for concurrent use.
 type Broker struct {
 	broker *broker.Broker
+	// allow are the claims that a user must have: for each path, one of the values.
 	allow  map[string][]string
 	claims atomic.Pointer[claimPaths]
+	// served is the handler of the server, once it runs.
 	served atomic.Pointer[Handler]
 }
 

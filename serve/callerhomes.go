@@ -51,6 +51,7 @@ type callerHomes struct {
 	// departing is not nil once this replica is about to declare that it owns nothing, and closed afterwards.
 	departing chan struct{}
 
+	// fenced counts the homes that were given up because another replica runs the processes.
 	fenced atomic.Int64
 }
 
@@ -555,18 +556,21 @@ func (c *callerHomes) run(ctx context.Context) {
 	renewing.Go(func() { c.runRenewals(ctx) })
 	lease := time.NewTicker(c.replica.Lease() / 8)
 	defer lease.Stop()
-	term, certain := c.replica.Term(), true
+	term := c.replica.Term()
+	certain := true
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-lease.C:
 		}
-		nowTerm, nowCertain := c.replica.Term(), c.replica.Certain()
+		nowTerm := c.replica.Term()
+		nowCertain := c.replica.Certain()
 		if nowTerm != term || certain && !nowCertain {
 			c.markDirty(c.all()...)
 		}
-		term, certain = nowTerm, nowCertain
+		term = nowTerm
+		certain = nowCertain
 		c.flush(ctx)
 	}
 }

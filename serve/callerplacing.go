@@ -196,7 +196,8 @@ func (p *placer) atHome(
 	if !has {
 		return nil, false, false
 	}
-	moves, gone := s != nil && p.retiring.Load(), p.notHomes()
+	moves := s != nil && p.retiring.Load()
+	gone := p.notHomes()
 	home, peer, err := p.homes.find(r.Context(), caller, homeQuery{
 		place: moves,
 		move:  moves,

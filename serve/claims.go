@@ -46,6 +46,7 @@ const (
 
 // claimPaths are parsed ClaimOptions.
 type claimPaths struct {
+	// Paths are as in ClaimOptions; other has those of named claims.
 	groups, roles []string
 	tenant        string
 	other         map[string][]string
@@ -108,7 +109,8 @@ func (p *claimPaths) apply(to *mcp.Principal, claims map[string]json.RawMessage)
 
 // claimReader collects values of claims, within the limits.
 type claimReader struct {
-	claims       map[string]json.RawMessage
+	claims map[string]json.RawMessage
+	// count and bytes are of the values so far, and err is set once a limit is exceeded.
 	count, bytes int
 	err          error
 }

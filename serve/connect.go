@@ -23,8 +23,9 @@ import (
 type connectPage struct {
 	vault     *identity.Vault
 	admission *admission
-	origins   *http.CrossOriginProtection
-	broker    *Broker // nil unless the server signs users in
+	// origins refuses forms that pages of other sites send with the browser of a user.
+	origins *http.CrossOriginProtection
+	broker  *Broker // nil unless the server signs users in
 }
 
 // serveVault makes the page available, and returns its handler, or nil without a vault.

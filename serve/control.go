@@ -32,7 +32,8 @@ type running struct {
 	handler   *Handler     // nil on stdio
 	exposed   bool         // others can reach its address
 	tls       *certificate // nil without TLS
-	drain     atomic.Pointer[Connections]
+	// drain has the options for draining, which can change until it begins.
+	drain atomic.Pointer[Connections]
 }
 
 // Apply replaces these options for all requests from now on:

@@ -156,6 +156,8 @@ func offers(cat *mcp.Catalog, server, pattern string, whole bool) bool {
 // namedEndpoint serves an Endpoint.
 type namedEndpoint struct {
 	Endpoint
+	// path is that of the endpoint below EndpointPath. Each endpoint has a server, so that sessions
+	// of one cannot be used at another.
 	path      string
 	server    *mcpserver.Server
 	records   *sessionsAt // nil unless the server is a replica

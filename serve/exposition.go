@@ -142,6 +142,7 @@ func (h *histogram) observe(d time.Duration, span server.Span) {
 
 // exemplar is a traced request of a bucket.
 type exemplar struct {
+	// trace and span are IDs of W3C Trace Context.
 	trace, span string
 	took        time.Duration
 	at          time.Time

@@ -41,6 +41,7 @@ type fencedWriter struct {
 
 	fence   fence
 	request *http.Request
+	// refused means that writes fail from now on, and started that the header was sent.
 	refused bool
 	started bool
 }

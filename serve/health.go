@@ -19,9 +19,10 @@ type health struct {
 	source mcp.Source
 	// servers and config return the state of upstream servers and of the configuration
 	// file; each returns nil if there are none.
-	servers  func() []Upstream
-	config   func() *ConfigState
-	cluster  func() *ClusterHealth // returns nil without a cluster
+	servers func() []Upstream
+	config  func() *ConfigState
+	cluster func() *ClusterHealth // returns nil without a cluster
+	// draining is set when a shutdown begins.
 	draining atomic.Bool
 }
 
@@ -41,6 +42,7 @@ type Health struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
 
+	// Tools and the following count what the Source offers.
 	Tools     int `json:"tools"`
 	Resources int `json:"resources"`
 	Templates int `json:"templates"`

@@ -30,6 +30,8 @@ import (
 type hop struct {
 	replica *cluster.Replica
 	log     *slog.Logger
+	// server serves the requests that other replicas forward. changes and tokens share what each of
+	// them must know.
 	server  *hophttp.Server
 	changes *changePublisher
 	tokens  *tokenSharing
@@ -48,6 +50,7 @@ type hop struct {
 	ending context.Context
 	end    context.CancelFunc
 
+	// stop ends the goroutines of hop, and running waits for them.
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	// retiring is set once the others learn that this replica leaves.
@@ -605,9 +608,11 @@ func keepBody(w http.ResponseWriter, r *http.Request, kept bool) (body io.ReadCl
 
 // refuseBody answers a request whose body has not arrived, so that nothing was forwarded.
 func (p *hop) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
-	status, message := http.StatusBadRequest, "the body is incomplete"
+	status := http.StatusBadRequest
+	message := "the body is incomplete"
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		status, message = http.StatusRequestTimeout, "the body did not arrive in time"
+		status = http.StatusRequestTimeout
+		message = "the body did not arrive in time"
 	}
 	p.refuse(w, r, status, mcp.CodeInvalidRequest, message)
 }

@@ -62,7 +62,8 @@ type Introspection struct {
 	// revoked, if set, is called with a token that the issuer has accepted and now does not.
 	revoked atomic.Pointer[func(token string)]
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// known are the answers by the hash of the token, including those that are on their way.
 	known map[[sha256.Size]byte]*introspected
 }
 
@@ -70,9 +71,10 @@ var _ Verifier = (*Introspection)(nil)
 
 // introspected is the answer to the question about a token, once done is closed.
 type introspected struct {
-	done  chan struct{}
-	p     *mcp.Principal
-	err   error // wraps ErrToken if the issuer does not accept the token
+	done chan struct{}
+	p    *mcp.Principal
+	err  error // wraps ErrToken if the issuer does not accept the token
+	// until is when the issuer has to be asked again.
 	until time.Time
 	// accepted means that the issuer accepts the token, or did before it could not be asked.
 	accepted bool

@@ -72,9 +72,10 @@ type keySet struct {
 	waiting  waitingRoom
 	begun    atomic.Uint64 // the fetches that have begun
 	mu       sync.Mutex
-	tried    time.Time // guarded by mu
-	failure  error     // of the last attempt; guarded by mu
-	jwksURL  string    // guarded by fetching
+	// tried is the time of the last attempt to fetch.
+	tried   time.Time // guarded by mu
+	failure error     // of the last attempt; guarded by mu
+	jwksURL string    // guarded by fetching
 }
 
 // fetched is the outcome of the last successful fetch.

@@ -44,8 +44,9 @@ func (l Limits) none() bool {
 type limiter struct {
 	// limits can change while the server runs.
 	limits atomic.Pointer[Limits]
-	start  time.Time
-	seed   maphash.Seed
+	// Times are durations since start, and seed that of the hash that chooses a shard.
+	start time.Time
+	seed  maphash.Seed
 	// shards spread clients over several locks.
 	shards [clientShards]clientShard
 	all    atomic.Int64 // requests in flight

@@ -77,8 +77,9 @@ type program struct {
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	getenv         func(string) string
-	started        func(*Info) // only set in tests
+	// getenv is os.Getenv, or a fake one in tests.
+	getenv  func(string) string
+	started func(*Info) // only set in tests
 }
 
 // failure is an error for the user, with its exit code.

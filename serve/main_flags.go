@@ -26,8 +26,9 @@ type settings struct {
 	freeze                string // the folder to write
 	http                  addrFlag
 	addr                  string // host:port to listen on
-	token                 string
-	level                 slog.Level
+	// token is the bearer token for HTTP, or empty.
+	token string
+	level slog.Level
 }
 
 // addrFlag is a flag with an optional value: -http, -http=ADDR. The form -http ADDR is

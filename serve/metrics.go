@@ -26,14 +26,16 @@ type metrics struct {
 	hop       *hop                // nil unless the server is a replica
 	placing   *placing
 
-	mu       sync.Mutex // guards the fields below
+	mu sync.Mutex // guards the fields below
+	// inFlight counts the requests that are being served.
 	inFlight int
 	// operations, upstreamOps and sessions are the histograms, by label.
 	operations  map[operationLabels]*histogram
 	upstreamOps map[upstreamLabels]*histogram
 	sessions    map[sessionLabels]*histogram
-	refusals    [len(refusalStatus)]int
-	signIns     map[string]int // by event of a broker
+	// refusals are those of the HTTP server, by status.
+	refusals [len(refusalStatus)]int
+	signIns  map[string]int // by event of a broker
 	// known limits the values of labels that clients choose: any further value counts as
 	// "other".
 	known struct{ methods, tools, failures map[string]bool }

@@ -53,6 +53,8 @@ type ownedSessions struct {
 	// with their replica.
 	usable atomic.Bool
 
+	// adopted counts the sessions that were continued here, by the way to adopt them, and fenced
+	// those that were lost because another replica continues them.
 	adopted [len(adoptions)]atomic.Int64
 	fenced  atomic.Int64
 }
@@ -609,8 +611,10 @@ func (a *ownedSessions) leave(s *ownedSession) {
 // declare that it owns nothing, and answers of what it served then would be refused. done ends it.
 func (a *ownedSessions) beginDeparture(ctx context.Context) (done func()) {
 	a.mu.Lock()
-	departure, idle := make(chan struct{}), make(chan struct{})
-	a.departure, a.idle = departure, idle
+	departure := make(chan struct{})
+	idle := make(chan struct{})
+	a.departure = departure
+	a.idle = idle
 	if a.active == 0 {
 		close(idle)
 	}

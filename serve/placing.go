@@ -25,6 +25,7 @@ type placing struct {
 	mu    sync.Mutex
 	peers map[string]*peerLoad // by id: those that have answered in the last round
 
+	// refused and placed count new sessions.
 	refused atomic.Int64
 	placed  [len(placedAt)]atomic.Int64
 }
@@ -158,7 +159,9 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 			continue
 		}
 		if n := l.weight(); !ok || n < least {
-			ok, least, best = true, n, l
+			ok = true
+			least = n
+			best = l
 		}
 	}
 	if best == nil {

@@ -88,7 +88,8 @@ type counterKey struct {
 
 // counter is the use of a quota.
 type counter struct {
-	period  int64 // the number of the period
+	period int64 // the number of the period
+	// used are the calls of the period here, and running those that have not ended.
 	used    int
 	running int
 	// sent is the part of used that the other replicas know; others is what they have used.

@@ -35,6 +35,7 @@ type quotaUsage struct {
 	Quota string `json:"quota"`
 	usageClient
 
+	// Period is the number of the period, and Replica the one that counts.
 	Period  int64  `json:"period"`
 	Replica string `json:"replica"`
 	Used    int    `json:"used,omitempty"`

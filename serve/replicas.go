@@ -33,6 +33,7 @@ type ReplicaState struct {
 
 // ReplicaLoad is the load of a replica.
 type ReplicaLoad struct {
+	// Draining reports that the replica begins no sessions; the others are current numbers.
 	Draining bool  `json:"draining,omitempty"`
 	Sessions int   `json:"sessions"`
 	Streams  int   `json:"streams"`
@@ -77,7 +78,10 @@ const (
 func (p *hop) load() ReplicaLoad {
 	load := ReplicaLoad{Draining: p.handler.health.draining.Load()}
 	st := p.handler.server.Stats()
-	load.Sessions, load.Streams, load.Tasks, load.InFlight = st.Sessions, st.Streams, st.Tasks, st.InFlight
+	load.Sessions = st.Sessions
+	load.Streams = st.Streams
+	load.Tasks = st.Tasks
+	load.InFlight = st.InFlight
 	for _, n := range p.handler.endpoints {
 		st := n.server.Stats()
 		load.Sessions += st.Sessions
@@ -193,7 +197,8 @@ func (p *hop) describe(ctx context.Context) {
 		}
 		switch differ := p.differing()[DiffersDefinitions] > 0; {
 		case !differ:
-			since, warned = time.Time{}, false
+			since = time.Time{}
+			warned = false
 		case since.IsZero():
 			since = time.Now()
 		case !warned && time.Since(since) >= differsAfter:

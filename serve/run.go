@@ -105,7 +105,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		ConnState:         fresh.note,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
-	live.handler, live.admission = handler, handler.admission
+	live.handler = handler
+	live.admission = handler.admission
 	forget, err := o.Control.follow(ctx, live)
 	if err != nil {
 		_ = ln.Close()

@@ -40,9 +40,10 @@ type changePublisher struct {
 	log     *slog.Logger
 	wake    chan struct{}
 
-	mu    sync.Mutex
-	next  sharedChanges
-	uris  map[string]struct{} // the URIs of next
+	mu   sync.Mutex
+	next sharedChanges
+	uris map[string]struct{} // the URIs of next
+	// bytes is the size of the URIs, which is limited.
 	bytes int
 }
 
@@ -125,7 +126,9 @@ func (c *changePublisher) run(ctx context.Context) {
 		}
 		c.mu.Lock()
 		next := c.next
-		c.next, c.uris, c.bytes = sharedChanges{}, nil, 0
+		c.next = sharedChanges{}
+		c.uris = nil
+		c.bytes = 0
 		c.mu.Unlock()
 		for !c.publish(ctx, &next) {
 			select {

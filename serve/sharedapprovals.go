@@ -26,7 +26,8 @@ type sharedApprovals struct {
 	mu sync.Mutex // guards the following fields
 	// last are the records that the engine had last, in which epoch is the value of the marker.
 	// Another marker means that the engine has lost its data.
-	last    map[string]approvalRecord
+	last map[string]approvalRecord
+	// version is that of the group when last was read.
 	version uint64 // of the group then
 	epoch   string
 	// unstored are consents that the engine does not have yet.
@@ -313,8 +314,10 @@ func (s *sharedApprovals) put(ctx context.Context, name string, a *approvalRecor
 // if those are its own. Revoked records go last, as they keep consents from coming back.
 func (s *sharedApprovals) makeRoom(ctx context.Context, principal string) error {
 	records := s.group.Records()
-	holder, most := holderName(principal), maxApprovalsOf(principal)
-	now, own := time.Now(), 0
+	holder := holderName(principal)
+	most := maxApprovalsOf(principal)
+	now := time.Now()
+	own := 0
 	for name, r := range records {
 		if !strings.HasPrefix(name, holder) {
 			continue
@@ -328,7 +331,8 @@ func (s *sharedApprovals) makeRoom(ctx context.Context, principal string) error 
 		if len(records) <= maxApprovals { // with the marker
 			return nil
 		}
-		holder, most = "", maxApprovals
+		holder = ""
+		most = maxApprovals
 	}
 	first, ok := firstToEnd(records, holder, false)
 	if !ok && !crowded {
@@ -360,7 +364,9 @@ func firstToEnd(
 			continue
 		}
 		if !ok || a.Until.Before(until) {
-			first, until, ok = r, a.Until, true
+			first = r
+			until = a.Until
+			ok = true
 		}
 	}
 	return first, ok

@@ -76,7 +76,8 @@ type rateUsage struct {
 type usageClient struct {
 	Principal string     `json:"principal,omitempty"`
 	Addr      netip.Addr `json:"addr,omitzero"`
-	Other     string     `json:"other,omitempty"`
+	// Other is the remote address of a client if it has no IP address.
+	Other string `json:"other,omitempty"`
 }
 
 // usageClientOf returns a client in the form that replicas exchange; key is its inverse.

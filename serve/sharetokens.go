@@ -45,8 +45,9 @@ type tokenSharing struct {
 	replica    *cluster.Replica
 	log        *slog.Logger
 	admissions []*admission
-	out        chan tokenNews
-	wake       chan struct{}
+	// out has the messages to send, and wake signals that fetch is not empty.
+	out  chan tokenNews
+	wake chan struct{}
 
 	mu    sync.Mutex
 	fetch map[*keySet]*keyNews

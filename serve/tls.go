@@ -111,7 +111,8 @@ type certificate struct {
 type watchedPair struct {
 	files TLSFiles
 	watch *fileWatch
-	pair  atomic.Pointer[tls.Certificate]
+	// pair is the certificate of the last files that were valid.
+	pair atomic.Pointer[tls.Certificate]
 	// clients are the authorities of clients, or nil.
 	clients atomic.Pointer[x509.CertPool]
 }

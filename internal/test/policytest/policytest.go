@@ -11,7 +11,8 @@ import (
 func Rules(first, end int) string {
 	var b strings.Builder
 	for i := first; i < end; i++ {
-		server, group := i%100, i/100%50
+		server := i % 100
+		group := i / 100 % 50
 		fmt.Fprintf(&b, "@id(\"r%d\") ", i)
 		switch (i / 100) % 10 {
 		case 0:

@@ -88,7 +88,8 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // list answers GET /servers. A cursor is the position of the next entry.
 func (r *Registry) list(w http.ResponseWriter, req *http.Request) {
 	query := req.URL.Query()
-	limit, start := 30, 0
+	limit := 30
+	start := 0
 	var err error
 	if text := query.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {

@@ -152,7 +152,9 @@ type wire struct {
 
 // newWire returns the two ends of the pipe between a client and a process. Either end closes both.
 func newWire() (a, b *wire) {
-	one, two, closed := make(chan []byte), make(chan []byte), make(chan struct{})
+	one := make(chan []byte)
+	two := make(chan []byte)
+	closed := make(chan struct{})
 	end := sync.OnceFunc(func() { close(closed) })
 	return &wire{one, two, closed, end, make(chan struct{})}, &wire{two, one, closed, end, nil}
 }

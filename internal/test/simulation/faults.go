@@ -65,7 +65,8 @@ func (w *world) runFaults() {
 			break
 		}
 		turns <- struct{}{}
-		pick, at := r.IntN(total), 0
+		pick := r.IntN(total)
+		at := 0
 		for pick >= kinds[at].weight {
 			pick -= kinds[at].weight
 			at++

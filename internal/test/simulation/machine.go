@@ -178,7 +178,8 @@ func (p *process) serve(log *slog.Logger) error {
 	m := p.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current, m.out = p, false
+	m.current = p
+	m.out = false
 	return nil
 }
 

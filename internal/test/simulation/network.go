@@ -91,7 +91,8 @@ func (n *network) stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, h := range n.all {
-		h.hung, h.dead = false, true
+		h.hung = false
+		h.dead = true
 		for _, c := range h.conns {
 			c.dropLocked()
 		}
@@ -183,7 +184,8 @@ func (n *network) kill(h *host, silent bool) {
 	if h.dead {
 		return
 	}
-	h.dead, h.silent = true, silent
+	h.dead = true
+	h.silent = silent
 	for _, c := range h.conns {
 		c.dropLocked()
 		peer := c.peer
@@ -360,7 +362,8 @@ func (n *network) connect(from, to *host, target netip.AddrPort) (net.Conn, erro
 		IP:   from.addr.AsSlice(),
 		Port: n.ports,
 	}
-	client, server := newConn(from, local, &l.addr), newConn(to, &l.addr, local)
+	client := newConn(from, local, &l.addr)
+	server := newConn(to, &l.addr, local)
 	client.peer, server.peer = server, client
 	client.out.from, client.out.to = client, server
 	server.out.from, server.out.to = server, client
