@@ -73,6 +73,10 @@ func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options
 // revalidated with their ETag. While the host is unreachable, cached answers are served.
 func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(webInterval, webCache)
+	if o.Vectors != nil {
+		o.Vectors = nil // every question would depend on the whole index
+		o.Logger.Warn("word vectors are for sites on this machine, searching without them", "site", baseURL)
+	}
 	w, err := site.OpenWeb(baseURL, o.store())
 	if err != nil {
 		return nil, &SiteError{

@@ -58,6 +58,11 @@ type Options struct {
 	// with a word that no page has, or with less than half of its words on the best page.
 	// They can be personal. Default: they are not logged.
 	LogSearches bool
+
+	// Vectors are word vectors by which searches also find pages whose words mean the same as those of the query.
+	// They apply to sites on this machine with a search index; a site at a URL ignores them, with a warning.
+	// Default: none.
+	Vectors *Vectors
 }
 
 // WebOptions configure how [OpenURL] reads a site. The zero value means the defaults.

@@ -100,6 +100,12 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 		}
 		return nil, errSearchBroken
 	}
+	if found.VectorsErr != nil {
+		_, told := s.untold.LoadOrStore(t.name+"\x00"+found.VectorsErr.Error(), nil)
+		if !told {
+			s.opts.Logger.Warn("searching without word vectors", "tool", t.name, "error", found.VectorsErr)
+		}
+	}
 	if s.opts.LogSearches && found.Weak != "" {
 		s.opts.Logger.Info("search without a good answer", "tool", t.name, "queries", query.Phrasings, "reason", found.Weak)
 	}
@@ -110,7 +116,11 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 func (t *tool) index(s *Site, folder string) *search.Index {
 	known, ok := t.searchers.Load(folder)
 	if !ok {
-		known, _ = t.searchers.LoadOrStore(folder, search.New(&indexFiles{s, folder}))
+		x := search.New(&indexFiles{s, folder})
+		if s.opts.Vectors != nil {
+			x.UseVectors(s.opts.Vectors, s.opts.Recheck)
+		}
+		known, _ = t.searchers.LoadOrStore(folder, x)
 	}
 	return known.(*search.Index)
 }
@@ -125,6 +135,7 @@ type indexFiles struct {
 var (
 	_ search.Store  = (*indexFiles)(nil)
 	_ search.Cacher = (*indexFiles)(nil)
+	_ search.Reader = (*indexFiles)(nil)
 )
 
 func (f *indexFiles) key(name string) string {
@@ -166,6 +177,21 @@ func (f *indexFiles) Load(ctx context.Context, name string, parse search.Parse) 
 		return nil, err
 	}
 	return i.value, nil
+}
+
+// Read implements [search.Reader].
+func (f *indexFiles) Read(ctx context.Context, name string, since any) (data []byte, state any, err error) {
+	before, _ := since.(*site.Stamp)
+	loaded, err := f.site.store.Load(ctx, path.Join(f.dir, name), before, f.site.opts.MaxFileBytes)
+	switch {
+	case errors.Is(err, site.ErrMissing):
+		return nil, nil, search.ErrNoFile
+	case err != nil:
+		return nil, nil, err
+	case loaded.Unchanged && before != nil:
+		return nil, since, nil
+	}
+	return loaded.Data, &loaded.Stamp, nil
 }
 
 // Forget implements [search.Store].

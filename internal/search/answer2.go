@@ -22,6 +22,7 @@ type answer2 struct {
 	files   map[int]*termFile
 	found   map[string]string // postings of terms that were looked up
 	scratch *scratch
+	space   *space // nil without vectors
 }
 
 var _ answerer = (*answer2)(nil)

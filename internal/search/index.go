@@ -41,6 +41,7 @@ type Index struct {
 	store     Store
 	analyzers sync.Pool // of *pooled
 	scratch   sync.Pool // of *scratch
+	meaning   *meaning  // nil without vectors
 }
 
 // pooled is an analyzer with its language.
@@ -80,6 +81,8 @@ type Result struct {
 	Hint string
 	// Weak is why the hits are probably no good answer, or empty.
 	Weak string
+	// VectorsErr is why the word vectors of the index were not used, or nil.
+	VectorsErr error
 }
 
 // Hit is a page, with its best matching section.
@@ -154,6 +157,11 @@ func (x *Index) find(ctx context.Context, query *Query) (*Result, error) {
 			a.scratch = new(scratch)
 		}
 		defer x.scratch.Put(a.scratch)
+		if x.meaning != nil {
+			if a.space, q.result.VectorsErr = x.meaning.space(ctx, x, h); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
 		q.answerer = a
 		language, q.result.Hint = h.Language, h.Hint
 	}

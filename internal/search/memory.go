@@ -17,6 +17,7 @@ type Memory struct {
 var (
 	_ Store  = (*Memory)(nil)
 	_ Cacher = (*Memory)(nil)
+	_ Reader = (*Memory)(nil)
 )
 
 // Write is a [Write] that keeps the file in memory.
@@ -55,6 +56,15 @@ func (m *Memory) Load(_ context.Context, name string, parse Parse) (any, error) 
 		m.parsed.Store(name, value)
 	}
 	return value, err
+}
+
+// Read implements [Reader].
+func (m *Memory) Read(_ context.Context, name string, _ any) (data []byte, state any, err error) {
+	data, ok := m.files[name]
+	if !ok {
+		return nil, nil, ErrNoFile
+	}
+	return data, nil, nil
 }
 
 // Forget implements [Store].

@@ -42,6 +42,10 @@ type answerer interface {
 	rank(terms []wanted, groups int, section string) ([]candidate, error)
 	// rows returns what to show of pages.
 	rows(found []candidate) ([]*row, error)
+	// addSimilar adds and orders pages by the meaning of the words of the query, if the index has vectors, and
+	// similarWords returns words that mean the same as one that no page has; ok is false if that is unknown.
+	addSimilar(found []candidate, terms []wanted) ([]candidate, error)
+	similarWords(word string) (found []string, ok bool)
 	// inFolder returns a SectionError unless the index has pages in and below a section.
 	inFolder(section string) error
 }
@@ -137,6 +141,7 @@ func weakness(found []candidate, words int) string {
 // and the number of words of the phrasing.
 func (q *question) rankPhrasing(query string) (found []candidate, terms []wanted, words int, err error) {
 	terms = q.terms(query)
+	asked := slices.Clone(terms)
 	if err := q.fetch(terms); err != nil {
 		return nil, nil, 0, err
 	}
@@ -155,6 +160,9 @@ func (q *question) rankPhrasing(query string) (found []candidate, terms []wanted
 		groups = max(groups, t.group+1)
 	}
 	if found, err = q.rank(terms, groups, q.result.Query.Section); err != nil {
+		return nil, nil, 0, err
+	}
+	if found, err = q.addSimilar(found, asked); err != nil {
 		return nil, nil, 0, err
 	}
 	for i := len(pinned) - 1; i >= 0; i-- {
@@ -318,6 +326,11 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 		}
 		found := beginning(t.word, words)
 		weight := weigh().AsPrefix
+		if len(found) == 0 {
+			similar, known := q.similarWords(t.word)
+			t.literal = t.literal || known // a word with a meaning is no typing error
+			found, weight = similar, asSimilar
+		}
 		if len(found) == 0 && !t.literal {
 			found, weight = near(t.word, words, 3), weigh().AsNear
 		}
