@@ -33,6 +33,7 @@ type serveFlags struct {
 	maxSite int64
 	// logSearches logs searches without a good answer.
 	logSearches bool
+	vectors     string // file of word vectors, or ""
 	logLevel    level
 	logFormat   string
 	config      configFlags
@@ -223,6 +224,9 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log, LogSearches: f.logSearches}, f.maxSite
+	if o.Site.Vectors, err = openVectors(f.vectors); err != nil {
+		return err
+	}
 	switch {
 	case f.fallback.source != "":
 		f.auth.SourceNames = sourceNames([]string{args[len(args)-1],

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -92,6 +93,14 @@ func (f *serveFlags) sourceSettings() []setting {
 			flag:  "log-searches",
 			field: &f.logSearches,
 			usage: "log the words of searches without a good answer; they can be personal",
+		},
+		{
+			key:     "sources.vectors",
+			flag:    "vectors",
+			field:   &f.vectors,
+			usage:   vectorsUsage,
+			resolve: settings.ResolvePath,
+			probe:   probeVectors,
 		},
 		{key: "sources.set", flag: "set", kind: settings.Map, about: "Options of a bundle, without secrets"},
 		{key: "sources.values", flag: "values", resolve: settings.ResolvePath, probe: probeValues},
@@ -766,6 +775,11 @@ func probeValues(path string) error {
 func probeSigner(text string) error {
 	_, err := mcpb.ParseSigner(text)
 	return withPath(text, err)
+}
+
+func probeVectors(path string) error {
+	_, err := staticmcp.OpenVectors(path)
+	return withPath(path, err)
 }
 
 // probeFolder verifies that the folder of a file exists.

@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 func newSiteEval() *cobra.Command {
-	var tool string
+	var tool, vectors string
 	var least float64
 	cmd := &cobra.Command{
 		Use:   "eval SOURCE QUESTIONS.tsv",
@@ -32,7 +34,16 @@ questions in the words of your users, before you see any result.
 			if err != nil {
 				return err
 			}
-			return withSource(cmd, args[0], func(s *openSource) error {
+			words, err := openVectors(vectors)
+			if err != nil {
+				return err
+			}
+			change := func(o *open.Options) {
+				if words != nil {
+					o.Site = &staticmcp.Options{Vectors: words}
+				}
+			}
+			return withSourceOptions(cmd, args[0], change, func(s *openSource) error {
 				report, err := eval.Run(cmd.Context(), s.source, tool, questions)
 				if err != nil {
 					return answered("eval", err)
@@ -50,6 +61,7 @@ questions in the words of your users, before you see any result.
 	bundleFlags(cmd)
 	cmd.Flags().StringVar(&tool, "tool", "search", "name of the search tool")
 	cmd.Flags().Float64Var(&least, "min-recall", 0, "exit with 1 if recall@5 of single phrasings is lower")
+	cmd.Flags().StringVar(&vectors, "vectors", "", vectorsUsage)
 	jsonFlag(cmd, "the report")
 	return cmd
 }
