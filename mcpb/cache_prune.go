@@ -145,11 +145,13 @@ func PruneCache(ctx context.Context, opts *PruneOptions) (*PruneReport, error) {
 		report.KeptBytes += list[i].Bytes
 	}
 	var failed []error
+	// The list begins with the bundle that was used most recently.
 	for _, b := range slices.Backward(list) {
 		if ctx.Err() != nil ||
 			!opts.All && (most < 0 || report.KeptBytes <= most) {
 			break
 		}
+		// A bundle in use is not removed, which is no error.
 		removed, err := removeCached(b.Dir)
 		failed = append(failed, err)
 		if removed {

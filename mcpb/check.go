@@ -50,7 +50,11 @@ func Check(fsys fs.FS, opts *CheckOptions) (*Manifest, *check.Report, error) {
 // CheckManifest is [Check] for a manifest that is not in a bundle yet. Its icon and the
 // other files it names are checked in fsys as described at [CheckOptions.Alone]; if fsys
 // is nil, they are not checked.
-func CheckManifest(text []byte, fsys fs.FS, opts *CheckOptions) (*Manifest, *check.Report, error) {
+func CheckManifest(
+	text []byte,
+	fsys fs.FS,
+	opts *CheckOptions,
+) (*Manifest, *check.Report, error) {
 	c := newChecker(fsys, opts)
 	c.opts.Alone = true
 	return c.check(text)

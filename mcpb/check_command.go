@@ -59,6 +59,7 @@ func (c *checker) checkRelative(pointer, arg string) {
 func (c *checker) checkFetches(pointer, command string, args []string) {
 	runner := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	runner = strings.TrimSuffix(strings.TrimSuffix(runner, ".exe"), ".cmd")
+	// Values of flags count as words, so this can miss a download, but reports none without reason.
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		return strings.HasPrefix(arg, "-")
 	})
@@ -82,6 +83,7 @@ func (c *checker) checkFetches(pointer, command string, args []string) {
 	default:
 		return
 	}
+	// A package in the bundle is started without a download.
 	what := "a package"
 	if len(words) > 0 {
 		if !literal(words[0]) || c.bundled(words[0]) {

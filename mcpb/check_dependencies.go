@@ -56,6 +56,8 @@ func (k *code) checkDeclared() {
 			if slices.ContainsFunc(k.unclear, func(u unclear) bool {
 				return !u.bundled
 			}) {
+				// Its file may be imported in a way that the scan does not see, so it counts as
+				// used.
 				k.used[cmp.Or(k.findPackage(".", name),
 					k.findPackage("server", name))] = "package.json"
 			}

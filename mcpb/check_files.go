@@ -75,6 +75,7 @@ func (c *checker) inspect(name string, buffer []byte) {
 	if fromPackages(name) || isBinary(buffer[:n]) {
 		return
 	}
+	// The head classifies the file; secrets are searched for in more of it.
 	if n == headBytes {
 		more, err := readHead(f, buffer[n:])
 		if err != nil {

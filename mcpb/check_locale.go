@@ -69,6 +69,7 @@ func (c *checker) checkTranslation(locale, name string) {
 	prompts := c.promptNames()
 	d.checkTranslated("tool", "/tools", tools)
 	d.checkTranslated("prompt", "/prompts", prompts)
+	// What is missing is shown in another language, as hosts choose it.
 	own := c.m.Localization.defaultLocale()
 	if strings.EqualFold(locale, own) {
 		c.in(name).Add(ruleTranslation.As(check.Note), "", "",

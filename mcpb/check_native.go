@@ -44,6 +44,7 @@ func (c *checker) checkLibraries(declared []string, started map[string]bool) {
 		}
 		f.systems[n.platform] = append(f.systems[n.platform], n.cpus...)
 		f.example[n.platform] = n.name
+		// The empty version is that of libraries for any Python.
 		version := pythonTag(n.name)
 		f.pythons[version] = true
 		if version != "" {

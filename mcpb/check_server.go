@@ -76,6 +76,7 @@ func (c *checker) checkEntryPoint(s *Server) {
 		info, missing = c.stat(name + ".exe")
 	}
 	if missing {
+		// The command usually names the same file, which is reported once.
 		c.reported = name
 	}
 	switch {
@@ -190,6 +191,7 @@ func (c *checker) checkCommand(l *commandLine) {
 	c.checkDeveloper(c.missingSeverity(), l.pointer+"/command", l.Command)
 	for i, arg := range l.Args {
 		at := fmt.Sprintf("%s/args/%d", l.pointer, i)
+		// Only an argument that names the program must exist; others may be created later.
 		severity := check.Warning
 		if startsFile(cmp.Or(l.Command, c.m.Server.Config.Command), l.Args, i) {
 			severity = c.missingSeverity()

@@ -61,6 +61,7 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	o.Where = func(file string) string {
 		return filepath.Join(name, filepath.FromSlash(file))
 	}
+	// The file system of Windows has no executable bit.
 	o.NoModes = runtime.GOOS == "windows"
 	var more []check.Finding
 	s, err := Select(name, LinksFollow)
@@ -147,6 +148,7 @@ func checkArchive(name string, o CheckOptions) (*Manifest, *check.Report, error)
 	if o.Reference {
 		return m, report, nil
 	}
+	// Damage in a file only shows when it is read.
 	for e := range a.Entries() {
 		if !e.Mode.IsDir() {
 			addRefusal(report, name, readThrough(a, e.Name))

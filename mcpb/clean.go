@@ -94,6 +94,7 @@ func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, 
 	if r.DroppedSignature && !o.DropSignature {
 		return nil, ErrSigned
 	}
+	// The new bundle is complete and valid before the old one is replaced.
 	tmp, release, err := fsutil.TempDir(os.TempDir(), "slipway-clean-")
 	if err != nil {
 		return nil, err

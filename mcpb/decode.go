@@ -76,6 +76,7 @@ func (d *document) decode(n *tree.Node, s *valueSchema, v reflect.Value) {
 		}
 		return
 	}
+	// A value of the wrong type leaves the zero value, so that the rest can still be checked.
 	if !n.Is(s.kind) {
 		return
 	}

@@ -65,6 +65,7 @@ func (d *drift) tools() {
 				"the server's description of the tool %q differs", t.Name)
 		}
 	}
+	// The other direction, in one finding for all tools.
 	var unknown, silent []string
 	for i := range d.cat.Tools {
 		t := &d.cat.Tools[i]

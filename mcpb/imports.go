@@ -341,6 +341,7 @@ func (s *jsScanner) next() bool {
 		for s.at < len(s.text) && isWordByte(s.text[s.at]) {
 			s.at++
 		}
+		// Only short words are compared, so a longer one is cut.
 		s.kind, s.word = jsWord, string(s.text[s.start:min(s.at, s.start+32)])
 		return true
 	case c == '"' || c == '\'':

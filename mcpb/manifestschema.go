@@ -321,6 +321,7 @@ func (v *validator) object(n *tree.Node, s *valueSchema, pointer string) {
 			at.Add(ruleUnknown, below, hint, "unknown field %q", m.Key)
 		}
 	}
+	// Now the fields that the object should have.
 	for _, f := range s.fields {
 		if !f.required || n.Member(f.name) != nil {
 			continue

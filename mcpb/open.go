@@ -137,6 +137,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	if err != nil {
 		return nil, err
 	}
+	// On success the Source owns the content, and releases it.
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.release())
@@ -163,6 +164,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}
+	// A manifest that lists everything lets the server start with the first call.
 	known := c.shown.StaticCatalog()
 	if known != nil && !opts.Start {
 		supervision.Lazy = true
@@ -190,7 +192,12 @@ func (o *OpenOptions) lookup(option Option) (any, bool) {
 }
 
 // expandAsking is [Expand], but requests missing values with Ask.
-func expandAsking(ctx context.Context, m *Manifest, dir string, opts *OpenOptions) (*Launch, error) {
+func expandAsking(
+	ctx context.Context,
+	m *Manifest,
+	dir string,
+	opts *OpenOptions,
+) (*Launch, error) {
 	values := make(map[string]any, len(opts.Values))
 	for _, o := range m.UserConfig {
 		if v, ok := opts.lookup(o); ok {

@@ -114,6 +114,7 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if out == "" && err == nil {
 		out = m.FileName()
 	}
+	// The files that are about to be written must not be packed, if they are in dir.
 	s, err := Select(dir, opts.Links,
 		append(slices.Clone(opts.Except), out, out+checksumSuffix, opts.SBOM)...)
 	if err != nil {
@@ -261,6 +262,7 @@ func (s *Selection) pack(
 		all += file.Size
 	}
 	budget := zip.NewBudget(opts.Limits)
+	// Until everything is written and admitted, the archive has a temporary name.
 	return createFunc(opts.Force)(report.Archive, 0o644, func(w io.Writer) error {
 		var size counter
 		sum := sha256.New()

@@ -58,6 +58,7 @@ func (f *flow) run(ctx context.Context, z *zip.Writer, workers int,
 	defer f.folder.root.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
+	// Deferred calls run in reverse order: cancel, then wait, then close the root.
 	defer group.Wait()
 	defer cancel()
 	for range workers {

@@ -205,6 +205,7 @@ func (l *placement) copy(at, real string) error {
 	for _, e := range entries {
 		name := path.Join(at, e.Name())
 		source := path.Join(real, e.Name())
+		// Stat follows links within the root and refuses others.
 		info, err := l.root.Stat(source)
 		if err != nil {
 			return &LinkError{

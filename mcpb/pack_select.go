@@ -145,7 +145,12 @@ func (s *Selection) walk(root *os.Root, name string, above []os.FileInfo) error 
 
 // visit adds or excludes one entry of a folder. Rules are applied to the target of a link,
 // so that a rule for folders matches a link to one.
-func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above []os.FileInfo) error {
+func (s *Selection) visit(
+	root *os.Root,
+	name string,
+	entry fs.DirEntry,
+	above []os.FileInfo,
+) error {
 	info, err := entry.Info()
 	if err != nil {
 		return err
@@ -233,6 +238,7 @@ func (s *Selection) follow(
 	if !target.IsDir() {
 		return above, nil
 	}
+	// A link to a folder above it would never end.
 	for up := path.Dir(name); ; up = path.Dir(up) {
 		info, err := root.Stat(up)
 		if err == nil && os.SameFile(info, target) {

@@ -111,6 +111,7 @@ func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 			entries = append(entries, bins[name])
 		}
 	}
+	// bin is an object of names and paths, or one path.
 	var bin string
 	if json.Unmarshal(p.Bin, &bin) == nil {
 		entries = append(entries, bin)

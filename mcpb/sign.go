@@ -51,7 +51,12 @@ var errLongSignature = errors.New(
 // The signature is a detached PKCS#7 (RFC 5652) after the zip. The zip declares it as its
 // comment, so that strict zip readers accept the bundle. It covers every byte before it.
 // An archive that [OpenArchive] refuses is not signed.
-func Sign(ctx context.Context, name string, id *Identity, opts *SignOptions) (*SignReport, error) {
+func Sign(
+	ctx context.Context,
+	name string,
+	id *Identity,
+	opts *SignOptions,
+) (*SignReport, error) {
 	o := valueOf(opts)
 	if o.Time.IsZero() {
 		o.Time = time.Now()

@@ -187,6 +187,7 @@ func Parse(der []byte) (*Signature, error) {
 		return nil, fmt.Errorf("it has %d certificates, more than %d",
 			len(certificates), maxCertificates)
 	}
+	// Only the certificate that the signer names is used; the others may complete its chain.
 	signer := &data.Signers[0]
 	s := &Signature{value: signer.Signature}
 	for _, c := range certificates {

@@ -114,7 +114,12 @@ func (e *encoder) attributes(digest []byte, at time.Time) []byte {
 
 // Sign signs digest, the hash of the content, and returns a detached SignedData with the
 // certificates of chain, the signer's first. at is the signing time.
-func Sign(key crypto.Signer, chain []*x509.Certificate, digest []byte, at time.Time) ([]byte, error) {
+func Sign(
+	key crypto.Signer,
+	chain []*x509.Certificate,
+	digest []byte,
+	at time.Time,
+) ([]byte, error) {
 	scheme, err := schemeOf(key.Public())
 	if err != nil {
 		return nil, err

@@ -60,6 +60,7 @@ func lastBlock(r io.ReaderAt, size int64) (*Block, error) {
 	if size < int64(BlockFrame) {
 		return b, nil
 	}
+	// Most archives have no block, so the end is read alone first.
 	footer, _, err := readTail(r, size, int64(len(blockFooter)))
 	if err != nil || string(footer) != blockFooter {
 		return b, err
@@ -169,7 +170,11 @@ func (a *Archive) Content(n int) io.Reader {
 // NewUnsigned is [New] without any signature blocks: some programs append one after the
 // other. If a part of a block was cut off, the rest of it is not part of the archive, and
 // signed is true.
-func NewUnsigned(r io.ReaderAt, size int64, limits *Limits) (a *Archive, signed bool, err error) {
+func NewUnsigned(
+	r io.ReaderAt,
+	size int64,
+	limits *Limits,
+) (a *Archive, signed bool, err error) {
 	const most = 8 // signatures
 	var first error
 	for range most {

@@ -140,6 +140,7 @@ func (a *Archive) findDirectory() (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Readers search for the last end record, within the length that a comment can have.
 	i := bytes.LastIndex(tail, []byte(endSignature))
 	if i < 0 || len(tail)-i < endLen {
 		return nil, damagedf("", "it does not end with a directory, so it is not a zip file or is incomplete")
@@ -164,6 +165,7 @@ func (a *Archive) findDirectory() (*directory, error) {
 		offset: int64(end.Offset),
 		end:    a.end,
 	}
+	// A zip64 archive has a locator directly before the end record.
 	var locator zip64Locator
 	if i >= zip64LocatorLen {
 		decode(tail[i-zip64LocatorLen:], &locator)
@@ -202,6 +204,7 @@ func (a *Archive) readZip64(dir *directory, locator *zip64Locator) error {
 	if end.Disk|end.DirectoryDisk|locator.Disk != 0 || end.Here != end.Count {
 		return unsafef(RuleUnsupported, "", "it is one of several parts")
 	}
+	// A small field has its largest value if the large one applies.
 	for _, field := range []struct {
 		small *int64
 		most  int64
@@ -378,6 +381,7 @@ func (a *Archive) readLocal(e *Entry, next int64) (end int64, err error) {
 	if room < localLen {
 		return 0, unsafef(RuleOverlap, e.Name, "it shares bytes with another entry")
 	}
+	// In most archives one read is enough: the extra fields are short.
 	b := make([]byte, min(int64(localLen+len(e.raw)+64), room))
 	if err := readFull(a.r, b, e.header); err != nil {
 		return 0, err

@@ -99,6 +99,7 @@ func (t *tree) add(n *node) error {
 		}
 		return unsafef(RuleCollision, n.name, "there are two files of this name")
 	}
+	// Two names that one file system treats as equal would overwrite each other there.
 	key := foldName(n.name)
 	switch other := t.folded[key]; {
 	case other == nil:
