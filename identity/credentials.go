@@ -393,6 +393,7 @@ func (k *Credentials) noteRefresh(login *record, err error) {
 func (k *Credentials) renew(ctx context.Context, used *record, must bool) (*record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 	defer cancel()
+	// A token that is still valid is used while another request refreshes it.
 	if must {
 		if err := k.begin(ctx); err != nil {
 			return nil, err

@@ -39,7 +39,11 @@ func (a *appSource) ReadResource(ctx context.Context, p *mcp.ReadResourceParams)
 }
 
 // made publishes a request of a user interface like a call of the page.
-func (a *appSource) made(ctx context.Context, method, name string, do func(context.Context) error) {
+func (a *appSource) made(
+	ctx context.Context,
+	method, name string,
+	do func(context.Context) error,
+) {
 	in := a.t.in
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &call{

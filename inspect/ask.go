@@ -164,6 +164,7 @@ func (in *Inspector) serveAnswer(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return badRequest("an answer has an action (accept, decline or cancel), a result or a refusal")
 	}
+	// The answer is valid. Of two pages that answer, the first to take the question does.
 	q := in.asks.take(body.Ask)
 	if q == nil {
 		return notFound("question %d is no longer open", body.Ask)

@@ -212,6 +212,7 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 	if timeout == 0 {
 		timeout = time.Minute
 	}
+	// The call outlasts the request of the page, which only starts it.
 	ctx, cancel := context.WithCancelCause(in.quit)
 	c := &call{
 		Source:  t.id,
@@ -225,6 +226,7 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 	if body.Cause == "retry" {
 		c.cause = body.Cause
 	}
+	// The number must exist before the first frame of the call.
 	in.calls.add(c)
 	limit := newLimit(timeout, cancel)
 	t.mu.Lock()
@@ -246,6 +248,7 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 		limit.stop()
 		cause := context.Cause(ctx)
 		cancel(nil)
+		// The frames of the answer come first, so that the page shows the outcome with its answer.
 		in.feed.after(func() { in.finish(c, took, err, cause) })
 	})
 	return c, nil
@@ -524,6 +527,7 @@ func (in *Inspector) serveComplete(w http.ResponseWriter, r *http.Request) error
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
+	// Only the suggestions for the latest text of a field matter.
 	key := struct {
 		source int
 		field  string

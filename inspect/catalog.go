@@ -108,6 +108,7 @@ func named(cat *mcp.Catalog, f check.Finding) finding {
 		Pointer:  f.Pointer,
 		index:    -1,
 	}
+	// The pointer begins with the list and the index of the entry, such as /tools/3.
 	list, rest, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
 	number, inner, below := strings.Cut(rest, "/")
 	i, err := strconv.Atoi(number)

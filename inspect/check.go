@@ -99,7 +99,11 @@ func (in *Inspector) serveCheck(w http.ResponseWriter, r *http.Request) error {
 }
 
 // schemaFor returns the schema that a text is checked against.
-func (in *Inspector) schemaFor(source int, tool, output, prompt string, ask int) ([]byte, error) {
+func (in *Inspector) schemaFor(
+	source int,
+	tool, output, prompt string,
+	ask int,
+) ([]byte, error) {
 	if ask != 0 {
 		q := in.asks.get(ask)
 		if q == nil {

@@ -448,6 +448,8 @@ func (in *Inspector) serveSearch(w http.ResponseWriter, r *http.Request) error {
 		total++
 		if x.Seq < before {
 			found = append(found, *x.Frame)
+			// Only the last ones are returned. Dropping the others in batches keeps the memory
+			// small.
 			if len(found) >= int(2*limit) {
 				found = append(found[:0], found[limit:]...)
 			}

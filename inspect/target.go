@@ -150,7 +150,12 @@ func (t *target) connect(w wanted) {
 }
 
 // reconnect connects a source that is open on the wanted terms.
-func (t *target) reconnect(ctx context.Context, attempt int, live *client.Source, closer io.Closer) {
+func (t *target) reconnect(
+	ctx context.Context,
+	attempt int,
+	live *client.Source,
+	closer io.Closer,
+) {
 	t.mu.Lock()
 	terms := t.wanted.terms()
 	t.mu.Unlock()
@@ -410,6 +415,7 @@ func (t *target) state() *State {
 	if live != nil {
 		t.addLive(s, live)
 	}
+	// A recording ends, which is no failure of a connection.
 	if t.src.Recording != "" && live != nil {
 		s.Phase = phaseRecording
 		s.Error = nil

@@ -97,7 +97,12 @@ func buildRelease(ctx context.Context, w io.Writer, o *buildOptions) error {
 }
 
 // runSteps writes artefacts and prints the path of each to w.
-func runSteps(w io.Writer, out *Output, shared []File, steps ...func(*Output, []File) error) error {
+func runSteps(
+	w io.Writer,
+	out *Output,
+	shared []File,
+	steps ...func(*Output, []File) error,
+) error {
 	for _, step := range steps {
 		before := slices.Clone(out.Artefacts)
 		if err := step(out, shared); err != nil {

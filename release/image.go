@@ -91,7 +91,12 @@ func imageLabels(s *Stamp) map[string]string {
 
 // newImage returns the image of one platform. All its times are that of the commit, so the digest
 // is reproducible. It runs as a user other than root, and logs JSON.
-func newImage(s *Stamp, p Platform, labels map[string]string, layers ...v1.Layer) (v1.Image, error) {
+func newImage(
+	s *Stamp,
+	p Platform,
+	labels map[string]string,
+	layers ...v1.Layer,
+) (v1.Image, error) {
 	image := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
 	image = mutate.ConfigMediaType(image, types.OCIConfigJSON)
 	for _, layer := range layers {

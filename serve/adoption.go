@@ -58,7 +58,11 @@ type placer struct {
 
 // placeSession forwards a request of a session to the replica that owns it, makes this one
 // the owner, or decides that it is served here as it is.
-func (h *Handler) placeSession(w http.ResponseWriter, r *http.Request, id string) (placement, bool) {
+func (h *Handler) placeSession(
+	w http.ResponseWriter,
+	r *http.Request,
+	id string,
+) (placement, bool) {
 	here := placement{
 		w: w,
 		r: r,

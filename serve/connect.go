@@ -438,7 +438,13 @@ func (p *connectPage) reply(w http.ResponseWriter, document any, err error) {
 }
 
 // replyOperator answers an operator with a document. kept is what the store contains.
-func replyOperator(w http.ResponseWriter, log *slog.Logger, kept string, document any, err error) {
+func replyOperator(
+	w http.ResponseWriter,
+	log *slog.Logger,
+	kept string,
+	document any,
+	err error,
+) {
 	if err != nil {
 		log.Error(kept+" of callers", "error", err)
 		http.Error(w, "the store of "+kept+" cannot be used: see the log", http.StatusInternalServerError)

@@ -160,6 +160,8 @@ func (c *Control) follow(ctx context.Context, r *running) (forget func(), err er
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.running = slices.DeleteFunc(c.running, func(other *running) bool { return other == r })
+		c.running = slices.DeleteFunc(c.running, func(other *running) bool {
+			return other == r
+		})
 	}, nil
 }

@@ -591,7 +591,11 @@ func (p *hop) reserveBody(n int64) bool {
 // keepBody returns the body to forward. If it is kept, that of r stays readable if the replica cannot be reached, and
 // it is read first: net/http then sends it in one piece with the headers. Otherwise the connection is in full
 // duplex.
-func keepBody(w http.ResponseWriter, r *http.Request, kept bool) (body io.ReadCloser, err error) {
+func keepBody(
+	w http.ResponseWriter,
+	r *http.Request,
+	kept bool,
+) (body io.ReadCloser, err error) {
 	if !kept {
 		// An owner may answer before the end of the body was read. net/http would then close the body
 		// under the proxy, whose connection breaks, and with it the answer.
@@ -691,7 +695,13 @@ func closeUnread(w http.ResponseWriter, r *http.Request) {
 }
 
 // writeError answers a request with an error of the protocol.
-func writeError(w http.ResponseWriter, r *http.Request, status int, code mcp.Code, message string) {
+func writeError(
+	w http.ResponseWriter,
+	r *http.Request,
+	status int,
+	code mcp.Code,
+	message string,
+) {
 	var body bytes.Buffer
 	body.WriteString(`{"jsonrpc":"2.0",`)
 	if v := r.Header.Get("Mcp-Protocol-Version"); v < mcp.Version20251125.String() {

@@ -430,7 +430,13 @@ func (v *verified) get(token string, k *keys, now time.Time) (p *mcp.Principal, 
 
 // add stores a token that is valid until a time. The clone keeps the request's header from
 // staying in memory.
-func (v *verified) add(token string, k *keys, p *mcp.Principal, session string, until time.Time) {
+func (v *verified) add(
+	token string,
+	k *keys,
+	p *mcp.Principal,
+	session string,
+	until time.Time,
+) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != k || v.byID == nil {

@@ -203,7 +203,13 @@ func (f *freshConns) close() {
 
 // Stdio serves one client on in and out until in ends or ctx is done; then it drains as
 // [Run] does. The opening of a [Pending] Source counts as in flight. src is not closed.
-func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
+func Stdio(
+	ctx context.Context,
+	src mcp.Source,
+	in io.Reader,
+	out io.Writer,
+	opts *Options,
+) error {
 	o := opts.withDefaults()
 	o.NoMetrics = true // there is no address to request them from
 	if err := o.checkToolScopes(ctx, src); err != nil {

@@ -67,7 +67,11 @@ const (
 // valid until they are revoked. While it fails, known consents are valid, and new ones at the replica
 // that asked for them. If it loses its data, the replicas store them again within a few seconds.
 // log may be nil.
-func ShareApprovals(ctx context.Context, r *cluster.Replica, log *slog.Logger) (*Approvals, error) {
+func ShareApprovals(
+	ctx context.Context,
+	r *cluster.Replica,
+	log *slog.Logger,
+) (*Approvals, error) {
 	group, err := r.Group(ctx, approvalGroup)
 	if err != nil {
 		return nil, fmt.Errorf("approvals of the cluster: %w", err)
@@ -93,7 +97,11 @@ func ShareApprovals(ctx context.Context, r *cluster.Replica, log *slog.Logger) (
 
 // RevokeApprovals ends the consents of a principal, as its name is in the audit log, in a cluster, and
 // returns how many there were. Replicas ask the user again within milliseconds.
-func RevokeApprovals(ctx context.Context, e cluster.Engine, principal string) (n int, err error) {
+func RevokeApprovals(
+	ctx context.Context,
+	e cluster.Engine,
+	principal string,
+) (n int, err error) {
 	all, err := e.List(ctx, approvalGroup)
 	if err != nil {
 		return 0, err

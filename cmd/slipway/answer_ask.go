@@ -137,7 +137,9 @@ func answerText(value json.RawMessage) string {
 	case string(value) == "false":
 		return "no"
 	case len(value) > 0 && value[0] == '[':
-		words := names(jsonscan.Elements(value), func(item []byte) string { return typed(item) })
+		words := names(jsonscan.Elements(value), func(item []byte) string {
+			return typed(item)
+		})
 		return strings.Join(words, ", ")
 	}
 	return typed(value)

@@ -156,7 +156,11 @@ func typed(value json.RawMessage) string {
 
 // toolArguments builds the arguments object of a call from --json-args and each
 // key=value, converted to the types of the tool's inputSchema.
-func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json.RawMessage, error) {
+func toolArguments(
+	tool *mcp.Tool,
+	pairs []string,
+	object json.RawMessage,
+) (json.RawMessage, error) {
 	if len(pairs) == 0 {
 		return object, nil
 	}

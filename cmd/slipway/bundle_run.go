@@ -66,7 +66,12 @@ Server stderr is printed to stderr, with secrets removed.
 // runBundle serves a bundle on stdin and stdout until stdin ends or a signal arrives.
 // Requests wait for the server as long as the start flags allow; the server is supervised, so
 // a crash restarts it while the client stays connected.
-func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *startFlags) error {
+func runBundle(
+	cmd *cobra.Command,
+	name string,
+	opts *mcpb.OpenOptions,
+	start *startFlags,
+) error {
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	defer stop()
 	var roster client.Roster

@@ -58,7 +58,9 @@ them, or only the given kinds.
 					k = kinds{true, true, true, true}
 				}
 				l := list(c.cat, k)
-				return show(cmd, l, func(w io.Writer, l *listing) error { return l.print(w) })
+				return show(cmd, l, func(w io.Writer, l *listing) error {
+					return l.print(w)
+				})
 			})
 		},
 	}

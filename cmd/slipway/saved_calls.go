@@ -123,7 +123,11 @@ func (o *callTest) sourceNames(args []string) ([]string, error) {
 }
 
 // test makes the calls and prints the outcomes.
-func (o *callTest) test(cmd *cobra.Command, file *calltest.File, servers []calltest.Server) error {
+func (o *callTest) test(
+	cmd *cobra.Command,
+	file *calltest.File,
+	servers []calltest.Server,
+) error {
 	report := &check.Report{}
 	t := newTracker(cmd, countOnly)
 	t.update("testing", 0, int64(len(file.Calls)))

@@ -71,7 +71,9 @@ func (f *serveFlags) openVault(cmd *cobra.Command, r *stax.Resolver, log *slog.L
 	})
 	r.Vault = f.Vault
 	if f.signIn.issuer == "" {
-		r.CheckVault = func() error { return f.checkProof(cmd.Context(), logins, &proof, log) }
+		r.CheckVault = func() error {
+			return f.checkProof(cmd.Context(), logins, &proof, log)
+		}
 	}
 	return nil
 }
