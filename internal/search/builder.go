@@ -285,6 +285,7 @@ func (b *Builder) Close() error {
 		return nil
 	}
 	b.closed = true
+	b.pieces, b.tokens, b.tokenEnds, b.counter = texts{}, nil, nil, nil // no page is analyzed after this
 	b.spellTerms()
 	b.head = head{
 		Format:      format,
@@ -308,7 +309,6 @@ func (b *Builder) Close() error {
 	}
 	b.terms = nil
 	b.postings = blocks{}
-	b.counter = nil
 	return b.write(HeadName, encode(&b.head))
 }
 

@@ -2,6 +2,7 @@ package sitewriter
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -103,26 +104,38 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// limits verifies the site against the limits of the host.
-func (w *writer) limits(files []file) {
+// limits verifies the site, whose files have these paths and sizes, against the limits of the host.
+func (w *writer) limits(files iter.Seq2[string, int64]) {
 	p, err := w.opts.Host.profile()
 	if err != nil {
 		return
 	}
 	var all int64
-	for i := range files {
-		f := &files[i]
-		all += f.size
-		w.result.Largest = max(w.result.Largest, f.size)
-		if p.MaxFileBytes > 0 && f.size > p.MaxFileBytes {
-			w.in(f.path).Add(ruleFileLimit, "", p.About,
-				"%d bytes are more than the host accepts", f.size)
+	count := 0
+	for path, size := range files {
+		count++
+		all += size
+		w.result.Largest = max(w.result.Largest, size)
+		if p.MaxFileBytes > 0 && size > p.MaxFileBytes {
+			w.in(path).Add(ruleFileLimit, "", p.About,
+				"%d bytes are more than the host accepts", size)
 		}
 	}
-	if p.MaxFiles > 0 && len(files) > p.MaxFiles {
-		w.in("").Add(ruleHostFiles, "", p.About, "the site has %d files", len(files))
+	if p.MaxFiles > 0 && count > p.MaxFiles {
+		w.in("").Add(ruleHostFiles, "", p.About, "the site has %d files", count)
 	}
 	if p.MaxBytes > 0 && all > p.MaxBytes {
 		w.in("").Add(ruleHostSize, "", p.About, "the site has %d bytes", all)
+	}
+}
+
+// sizes yields the path and the size of each file.
+func sizes(files []file) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for i := range files {
+			if !yield(files[i].path, files[i].size) {
+				return
+			}
+		}
 	}
 }

@@ -25,7 +25,7 @@ func TestHostLimits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &writer{opts: &Options{Host: tt.host}, result: &Result{}}
-			w.limits(tt.files)
+			w.limits(sizes(tt.files))
 			var got []string
 			for _, f := range ruletest.Findings(&w.result.Report) {
 				got = append(got, ruleOf(f))

@@ -311,16 +311,20 @@ func (m *mender) finish() error {
 			m.written[f.path] = true
 		}
 	}
-	all := make([]file, len(m.n.files))
 	for i := range m.n.files {
-		all[i] = file{path: m.n.files[i].path, size: m.n.files[i].stamp.Size}
-		r.Bytes += all[i].size
+		r.Bytes += m.n.files[i].stamp.Size
 	}
-	m.w.limits(all[:m.n.site])
+	m.w.limits(func(yield func(string, int64) bool) {
+		for _, f := range m.n.files[:m.n.site] {
+			if !yield(f.path, f.stamp.Size) {
+				return
+			}
+		}
+	})
 	if r.Report.Count(check.Error) > 0 && !m.w.opts.Lenient {
 		return errAnother
 	}
-	r.Unchanged = len(all) - len(m.written)
+	r.Unchanged = len(m.n.files) - len(m.written)
 	return nil
 }
 

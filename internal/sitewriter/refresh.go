@@ -385,7 +385,12 @@ func (n *written) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := appendBlock(nil, text)
+	const numbers = 3*8 + 4 // of a file, in most cases
+	size := len(text) + len(n.packed)*2*8
+	for i := range n.files {
+		size += len(n.files[i].path) + numbers
+	}
+	out := appendBlock(make([]byte, 0, size), text)
 	for i := range n.files {
 		f := &n.files[i]
 		out = appendBlock(out, []byte(f.path))

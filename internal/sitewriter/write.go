@@ -187,7 +187,7 @@ func (w *writer) prepare(ctx context.Context) error {
 	}
 	w.sort()
 	w.before = slices.Clone(w.result.Report.Findings())
-	w.limits(w.files)
+	w.limits(sizes(w.files))
 	n := w.result.Report.Count(check.Error)
 	if n > 0 && !w.opts.Lenient {
 		return &InvalidError{n}

@@ -214,7 +214,17 @@ type record struct {
 }
 
 func (r *record) encode() []byte {
-	var e encoder
+	size := 1 << 10
+	for _, p := range r.pages {
+		size += len(p.file) + len(p.id) + 3*len(p.sum) + 64
+		for i := range p.anchors {
+			size += len(p.anchors[i]) + 2
+		}
+		for i := range p.links {
+			size += len(p.links[i].with) + 3
+		}
+	}
+	e := encoder{out: make([]byte, 0, size)}
 	e.text(r.title, r.description, r.language, r.system, r.named, r.place, r.published.base, r.published.ending,
 		string(r.others[:]), string(r.beside[:]))
 	e.number(r.size, len(r.pages))
