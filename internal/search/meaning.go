@@ -536,13 +536,17 @@ func (a *answer2) addSimilar(found []candidate, terms []wanted) ([]candidate, er
 		has[c.page] = true
 		c.score = c.score/best + meant(c.page)
 	}
-	var similar []candidate
+	similar := make([]candidate, 0, maxSimilar+1) // best first
 	for p, cosine := range cosines {
-		if cosine >= leastSimilar && !has[p] && (allowed == nil || allowed[p]) {
-			similar = append(similar, candidate{page: p, section: -1, score: meant(p)})
+		if cosine < leastSimilar || has[p] || allowed != nil && !allowed[p] {
+			continue
+		}
+		c := candidate{page: p, section: -1, score: meant(p)}
+		at, _ := slices.BinarySearchFunc(similar, c, byScore)
+		if at < maxSimilar {
+			similar = slices.Insert(similar[:min(len(similar), maxSimilar)], at, c)
 		}
 	}
-	slices.SortFunc(similar, byScore)
 	found = append(found, similar[:min(len(similar), maxSimilar)]...)
 	slices.SortFunc(found, byScore)
 	return found, nil

@@ -107,6 +107,28 @@ func TestVectorsOrder(t *testing.T) {
 	}
 }
 
+// TestVectorsAddFewPages: at most ten pages without a word of the question are found, the most similar ones.
+func TestVectorsAddFewPages(t *testing.T) {
+	var list []search.Page
+	for i := range 13 {
+		text := "Delete it."
+		if i == 0 {
+			text = "Delete it. Install it."
+		}
+		list = append(list, page(fmt.Sprintf("p%02d", i), "Page", "", text))
+	}
+	for i := range 2 {
+		list = append(list, page(fmt.Sprint("colours", i), "Colours", "", "Red and green."))
+	}
+	x := search.New(index(t, &search.Options{Language: "en"}, list))
+	x.UseVectors(words(t), -1)
+	_, got := found(t, x, &search.Query{Phrasings: []string{"trash"}})
+	best := []string{"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08", "p09", "p10"}
+	if !slices.Equal(got, best) {
+		t.Errorf("found %q, want %q", got, best)
+	}
+}
+
 // swapped is a store whose files can be replaced, and that counts what is read of it.
 type swapped struct {
 	*search.Memory
