@@ -22,12 +22,10 @@ func UnquoteBytes(raw []byte) (s []byte, ok bool) {
 		return nil, false
 	}
 	body := raw[1 : len(raw)-1]
-	for _, c := range body {
-		if c == '\\' {
-			return appendUnescaped(make([]byte, 0, len(body)), body), true
-		}
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body, true
 	}
-	return body, true
+	return appendUnescaped(make([]byte, 0, len(body)), body), true
 }
 
 // unescapes maps the letter of a two-character escape to its byte.
