@@ -139,8 +139,8 @@ func (rc *request) event(kind EventKind) Event {
 
 // methodName returns the method. It does not allocate for methods of the protocol.
 func (rc *request) methodName() string {
-	if rc.known != "" {
-		return rc.known
+	if rc.known != nil {
+		return rc.known.name
 	}
 	if name, ok := rc.server.methodNames[string(rc.msg.method)]; ok {
 		return name

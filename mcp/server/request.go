@@ -71,8 +71,8 @@ type sender struct {
 
 // observation is what the gate and the observer see of a request.
 type observation struct {
-	known string // the method, once it has been found
-	about string // see Event.Name
+	known *method // nil until it has been found
+	about string  // see Event.Name
 	// shown is the catalog as the View shows it.
 	shown *mcp.Catalog
 	// noted is what the gate has reported, see [Note].

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -25,3 +26,11 @@ func TestFinishedRequestStaysAsItWas(t *testing.T) {
 type catalogOnly struct{ mcp.Unimplemented }
 
 func (catalogOnly) Catalog(context.Context) (*mcp.Catalog, error) { return &mcp.Catalog{}, nil }
+
+// TestRequestSize: a request takes 1024 bytes of memory, of which 8 are those of the allocator. The next
+// size has 128 more, for each request.
+func TestRequestSize(t *testing.T) {
+	if size := reflect.TypeFor[request]().Size(); size > 1016 {
+		t.Errorf("a request has %d bytes, want at most 1016", size)
+	}
+}

@@ -237,9 +237,7 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 		}
 	}
 	m := findMethod(rc.msg.method, rc.version)
-	if m != nil {
-		rc.known = m.name
-	}
+	rc.known = m
 	if rc.session != nil && rc.session.Version() == 0 &&
 		(m == nil || !m.beforeInitialize()) {
 		return notInitialized()
