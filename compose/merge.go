@@ -183,7 +183,8 @@ func join[T any](
 					kind, other.name, u.parts[other.part].Name, kind, o.name, u.parts[i].Name, shown)
 			}
 			owners[shown] = o
-			*name, *raw = shown, renamed(*raw, o.name, shown)
+			*name = shown
+			*raw = renamed(*raw, o.name, shown)
 			joined = append(joined, item)
 		}
 	}

@@ -92,7 +92,8 @@ func WriteDiff(w io.Writer, drifts []Drift) error {
 		is := d.Is.lines()
 		// The difference is not visible in the lines, such as a trailing space.
 		if bytes.Equal(was, is) {
-			was, is = d.Was.indented(), d.Is.indented()
+			was = d.Was.indented()
+			is = d.Is.indented()
 		}
 		// Without "diff locked now".
 		_, text, _ := bytes.Cut(diff.Diff("locked", was, "now", is), []byte("\n"))

@@ -203,22 +203,30 @@ func (c *compiler) node(t reflect.Type) *node {
 	case reflect.Bool:
 		n.kind = kindBool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		n.kind, n.bits = kindInt, t.Bits()
+		n.kind = kindInt
+		n.bits = t.Bits()
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n.kind, n.bits = kindUint, t.Bits()
+		n.kind = kindUint
+		n.bits = t.Bits()
 	case reflect.Float32, reflect.Float64:
-		n.kind, n.bits = kindFloat, t.Bits()
+		n.kind = kindFloat
+		n.bits = t.Bits()
 	case reflect.Struct:
-		n.kind, n.object = kindStruct, c.object(t)
+		n.kind = kindStruct
+		n.object = c.object(t)
 	case reflect.Slice:
-		n.kind, n.elem = kindSlice, c.node(t.Elem())
+		n.kind = kindSlice
+		n.elem = c.node(t.Elem())
 		n.empty = reflect.MakeSlice(t, 0, 0)
 	case reflect.Array:
-		n.kind, n.elem = kindArray, c.node(t.Elem())
+		n.kind = kindArray
+		n.elem = c.node(t.Elem())
 	case reflect.Map:
-		n.kind, n.elem = kindMap, c.mapValue(t)
+		n.kind = kindMap
+		n.elem = c.mapValue(t)
 	case reflect.Pointer:
-		n.kind, n.elem = kindPointer, c.node(t.Elem())
+		n.kind = kindPointer
+		n.elem = c.node(t.Elem())
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
 			c.fault("an interface with methods (%v) cannot be a JSON value", t)

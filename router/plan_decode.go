@@ -89,7 +89,8 @@ func (d *decoder) explain(check *schema.Schema) error {
 // fail notes that the value at the current path violates the schema.
 func (d *decoder) fail() {
 	if !d.failed {
-		d.failed, d.where = true, schema.PathText(d.path)
+		d.failed = true
+		d.where = schema.PathText(d.path)
 	}
 }
 

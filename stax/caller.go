@@ -314,7 +314,9 @@ func (c *callerRequests) caller(ctx context.Context) (*mcp.Principal, string, er
 		}
 		return c.latest, c.token, nil
 	}
-	if p.Name != c.latest.Name || p.Issuer != c.latest.Issuer || p.Subject != c.latest.Subject {
+	if p.Name != c.latest.Name ||
+		p.Issuer != c.latest.Issuer ||
+		p.Subject != c.latest.Subject {
 		return nil, "", mcp.Errorf(mcp.CodeToolDenied, "the connection belongs to another caller")
 	}
 	c.latest = p

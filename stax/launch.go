@@ -247,7 +247,8 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 				Servers:  []string{s.Name},
 			}
 			if d := m.Config.Declaration(key); d != nil {
-				f.Required, f.Kind = !d.Optional(), d.Kind
+				f.Required = !d.Optional()
+				f.Kind = d.Kind
 			}
 			found := r.queryStores(ctx, key)
 			f.Source = found.store

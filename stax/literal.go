@@ -46,7 +46,8 @@ func LooksSecretArgument(args []string, i int) string {
 	name := ""
 	value := args[i]
 	if flag, rest, ok := strings.Cut(value, "="); ok && strings.HasPrefix(flag, "-") {
-		name, value = strings.TrimLeft(flag, "-"), rest
+		name = strings.TrimLeft(flag, "-")
+		value = rest
 	} else if i > 0 &&
 		strings.HasPrefix(args[i-1], "-") &&
 		!strings.Contains(args[i-1], "=") &&

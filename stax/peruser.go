@@ -234,7 +234,10 @@ func loggedIn[T any](ctx context.Context, u *perUser, do func() (T, error)) (T, 
 	for n := 1; ; n++ {
 		result, err := do()
 		var need *identity.LoginRequiredError
-		if err == nil || !errors.As(err, &need) || n > maxLogins || n > 1 && need.Repeated {
+		if err == nil ||
+			!errors.As(err, &need) ||
+			n > maxLogins ||
+			n > 1 && need.Repeated {
 			return result, err
 		}
 		if err := u.vault.Ask(ctx, u.url, need); err != nil {

@@ -141,7 +141,9 @@ func (d *decoder) address(s *Server, at string) {
 			d.literal(check.Warning, at, why)
 		}
 	}
-	if u.Scheme == "http" && (len(s.Secrets) > 0 || s.Auth != nil) && !loopback(u.Hostname()) {
+	if u.Scheme == "http" &&
+		(len(s.Secrets) > 0 || s.Auth != nil) &&
+		!loopback(u.Hostname()) {
 		d.Add(rulePlainHttp, at, "use https", "a secret would travel over plain http")
 	}
 	d.reference(s.URL, at)

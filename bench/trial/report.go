@@ -60,7 +60,8 @@ func (t *Trial) describe() {
 	s.Skipped = skipped
 	s.Rounds = t.Rounds
 	s.Connections = t.Connections
-	s.Warmup, s.Measure = t.Warmup.String(), t.Measure.String()
+	s.Warmup = t.Warmup.String()
+	s.Measure = t.Measure.String()
 	for _, r := range t.Rows {
 		if name, version := r.Version(); name != "" {
 			s.Versions[name] = version

@@ -83,7 +83,8 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if r.Back == "" {
 		all["peer"] = r.Name
 	} else {
-		all["gateway"], all["back"] = r.Name, r.Back
+		all["gateway"] = r.Name
+		all["back"] = r.Back
 	}
 	if r.Error != "" {
 		all["error"] = r.Error
@@ -239,7 +240,8 @@ func (t *Trial) measure(ctx context.Context, r Row, w fix.Workload) Record {
 		Figures:  make(Figures),
 	}
 	if err := r.Measure(ctx, w, rec.Figures); err != nil {
-		rec.Error, rec.Figures = err.Error(), nil
+		rec.Error = err.Error()
+		rec.Figures = nil
 		fmt.Fprintf(t.Progress, "%s: %v\n", rec.Name, err)
 	}
 	return rec
@@ -292,11 +294,14 @@ func (o *Options) UnderLoad(pid int, g *load.Generator, f Figures) error {
 	requests := float64(result.Requests)
 	seconds := result.Elapsed.Seconds()
 	client := end[1] - begin[1]
-	f["requests"], f["seconds"], f["requests_per_second"] = requests, seconds, requests/seconds
+	f["requests"] = requests
+	f["seconds"] = seconds
+	f["requests_per_second"] = requests / seconds
 	f["server_cpu_us"] = Micros(end[0]-begin[0]) / requests
 	f["generator_cpu_us"] = Micros(client) / requests
 	f["generator_cores"] = client.Seconds() / seconds
-	f["p50_us"], f["p99_us"] = Micros(result.Latency.Quantile(0.5)), Micros(result.Latency.Quantile(0.99))
+	f["p50_us"] = Micros(result.Latency.Quantile(0.5))
+	f["p99_us"] = Micros(result.Latency.Quantile(0.99))
 	return readMemory(pid, f, map[string]func(int) (int64, error){
 		"rss_kb": system.ResidentKB, "rss_peak_kb": system.PeakKB, "rss_own_kb": system.OwnMemoryKB,
 	})

@@ -303,7 +303,8 @@ func (c *Conn) frameHead() (opcode byte, length int, err error) {
 	if _, err := io.ReadFull(c.in, head[:2]); err != nil {
 		return 0, 0, err
 	}
-	opcode, length = head[0], int(head[1])
+	opcode = head[0]
+	length = int(head[1])
 	switch length {
 	case shortest:
 		_, err = io.ReadFull(c.in, head[:2])

@@ -191,7 +191,8 @@ func (d *Doctor) checkLauncher(r check.Reporter, f *clientFile, e *clients.FileE
 	if len(words) < 2 {
 		return
 	}
-	file, server := words[0], words[len(words)-1]
+	file := words[0]
+	server := words[len(words)-1]
 	if !filepath.IsAbs(file) && f.scope == clients.User {
 		return // relative to a folder that only the client knows
 	}

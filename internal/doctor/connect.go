@@ -156,7 +156,9 @@ func (a *attempt) reportOld(r check.Reporter) {
 // slowHint returns how to make a start faster.
 func (a *attempt) slowHint() string {
 	for i, word := range a.server.argv {
-		if i > 0 && baseName(a.server.argv[0]) == "npx" && !strings.HasPrefix(word, "-") {
+		if i > 0 &&
+			baseName(a.server.argv[0]) == "npx" &&
+			!strings.HasPrefix(word, "-") {
 			return "npm install --global " + a.d.quote(word)
 		}
 	}

@@ -53,7 +53,9 @@ func listening(port int) map[string]bool {
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
 			fields := strings.Fields(lines.Text())
-			if len(fields) > 9 && fields[3] == listenState && strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) {
+			if len(fields) > 9 &&
+				fields[3] == listenState &&
+				strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) {
 				found["socket:["+fields[9]+"]"] = true
 			}
 		}

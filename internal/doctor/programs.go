@@ -78,7 +78,9 @@ func (d *Doctor) install(program string, upgrade bool) string {
 		return ""
 	}
 	for _, i := range p.Install {
-		if d.available(i.When) && !(upgrade && i.Old) && (upgrade || !i.Upgrade) {
+		if d.available(i.When) &&
+			!(upgrade && i.Old) &&
+			(upgrade || !i.Upgrade) {
 			return d.asRoot(i.Run)
 		}
 	}

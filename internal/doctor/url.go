@@ -198,7 +198,9 @@ func (a *attempt) reportNetwork(r check.Reporter) bool {
 
 // refusedHint returns how to get an answer at an address that refuses connections.
 func (a *attempt) refusedHint() string {
-	if a.url != nil && isThisMachine(a.url.Hostname()) && a.url.Port() != "" {
+	if a.url != nil &&
+		isThisMachine(a.url.Hostname()) &&
+		a.url.Port() != "" {
 		return "slipway serve SOURCE --addr " + a.url.Host
 	}
 	return "start the server, or correct the port of the URL"

@@ -147,7 +147,10 @@ func (r *reader) each(
 	}
 	var items []*tree.Node
 	for i, item := range list.Items {
-		result := r.call(args[0].fn, at, []value{{node: item}, numeric(at, float64(i))})
+		result := r.call(args[0].fn, at, []value{
+			{node: item},
+			numeric(at, float64(i)),
+		})
 		if kept := keep(item, result); kept != nil {
 			items = append(items, kept)
 		}

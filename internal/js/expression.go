@@ -40,7 +40,14 @@ func (r *reader) branch(skip bool) value {
 
 // operators returns the binary operators by precedence, lowest first.
 func operators() [][]string {
-	return [][]string{{"??", "||"}, {"&&"}, {"===", "!=="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}
+	return [][]string{
+		{"??", "||"},
+		{"&&"},
+		{"===", "!=="},
+		{"<=", ">=", "<", ">"},
+		{"+", "-"},
+		{"*", "/", "%"},
+	}
 }
 
 // binary evaluates operands that are joined by operators of a level or higher ones.
@@ -348,7 +355,9 @@ func (r *reader) arguments() (args []value) {
 func (r *reader) index(v, key value, at int) value {
 	if isKind(v, tree.Array) && isKind(key, tree.Number) {
 		i := number(key)
-		if i >= 0 && i < float64(len(v.node.Items)) && i == math.Trunc(i) {
+		if i >= 0 &&
+			i < float64(len(v.node.Items)) &&
+			i == math.Trunc(i) {
 			return value{node: v.node.Items[int(i)]}
 		}
 		return value{}

@@ -202,7 +202,9 @@ func (r *reader) evaluate(m *module) {
 		r.enter(outer)
 	}()
 	r.enter(m)
-	r.at, r.exporting, r.scope = m.start, false, &scope{names: given()}
+	r.at = m.start
+	r.exporting = false
+	r.scope = &scope{names: given()}
 	read := r.statements
 	switch c := r.peekByte(); {
 	case r.opts.Lenient && (c == '{' || c == '['):

@@ -278,7 +278,8 @@ func (c *compiler) bound(n *node, i int, b bound) error {
 	if err != nil {
 		return err
 	}
-	b.Number, b.text = d, Shorten(c.token(i))
+	b.Number = d
+	b.text = Shorten(c.token(i))
 	r := n.numberRules()
 	r.bounds = append(r.bounds, b)
 	return nil

@@ -90,7 +90,9 @@ func tokenForm(word string) string {
 	}
 	if strings.HasPrefix(word, "eyJ") {
 		parts := strings.Split(word, ".")
-		if len(parts) == 3 && len(parts[1]) >= 10 && len(parts[2]) >= 16 {
+		if len(parts) == 3 &&
+			len(parts[1]) >= 10 &&
+			len(parts[2]) >= 16 {
 			return "a JSON Web Token"
 		}
 	}

@@ -347,12 +347,14 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 	case unstable.Integer:
 		i, err := strconv.ParseInt(strings.ReplaceAll(n.Text, "_", ""), 0, 64)
 		if err == nil {
-			n.Kind, n.Text = Number, strconv.FormatInt(i, 10)
+			n.Kind = Number
+			n.Text = strconv.FormatInt(i, 10)
 		}
 	case unstable.Float:
 		f, err := strconv.ParseFloat(strings.ReplaceAll(n.Text, "_", ""), 64)
 		if err == nil && !strings.ContainsAny(n.Text, "in") {
-			n.Kind, n.Text = Number, strconv.FormatFloat(f, 'g', -1, 64)
+			n.Kind = Number
+			n.Text = strconv.FormatFloat(f, 'g', -1, 64)
 		}
 	case unstable.Array:
 		n.Kind = Array

@@ -451,7 +451,8 @@ func (p *Plan) finish() {
 			if expanded && !s.Skipped {
 				s.Note = "more calls may follow from other answers"
 			} else if s.Calls == 0 {
-				s.Skipped, s.Note = true, cmp.Or(s.Note, "no arguments are known for it")
+				s.Skipped = true
+				s.Note = cmp.Or(s.Note, "no arguments are known for it")
 				if s.Note == notChosen {
 					continue
 				}

@@ -220,7 +220,8 @@ const maxRepeatBytes = 64 << 20
 
 // add adds an answer at the end of the queue.
 func (q *repeats) add(o *outcome) {
-	q.list, q.bytes = append(q.list, o), q.bytes+len(o.doc)
+	q.list = append(q.list, o)
+	q.bytes += len(o.doc)
 }
 
 // removeFirst removes the oldest answer. The queue must not be empty.
@@ -458,14 +459,17 @@ func (r *run) answer(ctx context.Context, o *outcome) {
 	q := o.q
 	if o.again {
 		doc, err := r.fetch(ctx, o, q)
-		o.again, o.unstable = false, err != nil || !bytes.Equal(o.doc, doc)
+		o.again = false
+		o.unstable = err != nil || !bytes.Equal(o.doc, doc)
 		return
 	}
 	if p.opts.Previous != nil && p.opts.Refresh != nil &&
 		!slices.Contains(p.opts.Refresh, q.Tool) {
 		doc, err := storedAnswer(ctx, p.opts.Previous, q)
 		if err == nil && doc != nil {
-			o.doc, o.reused, o.more = doc, true, p.expand(q, doc)
+			o.doc = doc
+			o.reused = true
+			o.more = p.expand(q, doc)
 			return
 		}
 	}
@@ -475,7 +479,9 @@ func (r *run) answer(ctx context.Context, o *outcome) {
 	}
 	o.doc, o.err = r.fetch(ctx, o, q)
 	if o.err == nil && o.doc != nil {
-		o.again, o.answered, o.more = !p.opts.Repeat.Off, time.Now(), p.expand(q, o.doc)
+		o.again = !p.opts.Repeat.Off
+		o.answered = time.Now()
+		o.more = p.expand(q, o.doc)
 	}
 }
 
@@ -494,7 +500,11 @@ func (p *Plan) expand(q staticmcp.Question, doc json.RawMessage) (list []staticm
 }
 
 // fetch calls the source, with retries.
-func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json.RawMessage, error) {
+func (r *run) fetch(
+	ctx context.Context,
+	o *outcome,
+	q staticmcp.Question,
+) (json.RawMessage, error) {
 	opts := r.plan.opts
 	wait := opts.Backoff
 	for attempt := 0; ; attempt++ {

@@ -176,7 +176,11 @@ func (s *fileReport) checkArguments(m located, pointer, tool string) {
 
 // checkOrder compares the order of properties with the one that counts: required arguments
 // first, then the others.
-func (s *fileReport) checkOrder(properties located, pointer, tool string, declared, required []string) {
+func (s *fileReport) checkOrder(
+	properties located,
+	pointer, tool string,
+	declared, required []string,
+) {
 	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool {
 		return !slices.Contains(declared, name)
 	})

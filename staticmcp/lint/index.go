@@ -227,7 +227,8 @@ func (c *checker) indexProbes(entries []staticmcp.IndexEntry, known []probe) []p
 			}
 			at += 1 + next
 			if t := tools[e.Path[:at]]; t != nil {
-				j.tool, j.parts = t, strings.Split(strings.TrimSuffix(e.Path[at+1:], site.Extension), "/")
+				j.tool = t
+				j.parts = strings.Split(strings.TrimSuffix(e.Path[at+1:], site.Extension), "/")
 			}
 		}
 		known = append(known, probe{j, []site.Candidate{{Path: e.Path}}, func() {

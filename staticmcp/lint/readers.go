@@ -215,7 +215,10 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	}
 	var missed unread
 	for _, j := range answers {
-		if j.short || len(j.parts) == 0 || j.twin != "" || t.isBase64(j.parts) {
+		if j.short ||
+			len(j.parts) == 0 ||
+			j.twin != "" ||
+			t.isBase64(j.parts) {
 			continue
 		}
 		missed.note(!c.readerFinds(r, t, j.parts), j.path)

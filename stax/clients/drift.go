@@ -116,7 +116,8 @@ func (l *State) Drift(s *Selection) []Drift {
 				continue
 			}
 			if entry != nil {
-				d.Change, d.Fields = "changed", differing(r.entry(name), entry)
+				d.Change = "changed"
+				d.Fields = differing(r.entry(name), entry)
 			}
 			all = append(all, d)
 		}

@@ -263,7 +263,8 @@ func (p *Plan) file(f *FilePlan) {
 			continue
 		}
 		if err != nil {
-			f.Problem, f.after = err.Error(), f.before
+			f.Problem = err.Error()
+			f.after = f.before
 			return
 		}
 		f.after = text
@@ -311,9 +312,11 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 	case equal(there, e.Value):
 		step.Action = Unchanged
 	case ours || takeOver:
-		step.Action, step.Fields = Update, differing(there, e.Value)
+		step.Action = Update
+		step.Fields = differing(there, e.Value)
 	default:
-		step.Action, step.Fields = Conflict, differing(there, e.Value)
+		step.Action = Conflict
+		step.Fields = differing(there, e.Value)
 		step.Why = "an entry that slipway did not write has the name"
 		if kept != nil {
 			if _, was := kept.Servers[e.Name]; was {

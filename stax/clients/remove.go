@@ -149,7 +149,8 @@ func (l *State) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) 
 			text, err = edit.Remove(f.after, f.client.target(), name)
 		}
 		if err != nil {
-			f.Problem, f.after = err.Error(), f.before
+			f.Problem = err.Error()
+			f.after = f.before
 			return false
 		}
 		f.Steps = append(f.Steps, step)

@@ -295,7 +295,8 @@ func (r *record) adopt(next *record, text []byte) {
 	}
 	for name, w := range next.Servers {
 		if next.pristine(name, entryOf(there, name)) {
-			r.Servers[name], r.Mixed = w, true
+			r.Servers[name] = w
+			r.Mixed = true
 		}
 	}
 }

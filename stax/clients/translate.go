@@ -241,7 +241,8 @@ func (t *translator) run() (Entry, []check.Finding) {
 		t.leaveOut(ruleClientTransport, member, what)
 		return *t.entry, t.findings
 	}
-	t.env, t.headers = t.passed(pairs(t.server.Env)), pairs(t.server.Headers)
+	t.env = t.passed(pairs(t.server.Env))
+	t.headers = pairs(t.server.Headers)
 	t.wouldExpand()
 	t.literals()
 	t.secrets()

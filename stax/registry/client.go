@@ -94,7 +94,11 @@ func IsName(text string) bool {
 // Search returns the latest versions of servers that have all words in their name, title
 // or description. Registries compare one text with the names of servers, so they are asked
 // for each word in turn, the longest first. Deleted servers are omitted.
-func (c *Client) Search(ctx context.Context, words []string, opts *SearchOptions) (*Results, error) {
+func (c *Client) Search(
+	ctx context.Context,
+	words []string,
+	opts *SearchOptions,
+) (*Results, error) {
 	s := &search{
 		words:   words,
 		limit:   20,

@@ -46,7 +46,11 @@ const (
 // lists, as warnings, what a document cannot represent. Values of secrets are never
 // written, since definitions do not contain them. The error is a [*NeedError] if a value
 // is missing, and an [*UnfitError] if none of the servers can be represented.
-func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *check.Report, error) {
+func Export(
+	m *stax.Merged,
+	servers []string,
+	opts *ExportOptions,
+) (*Document, *check.Report, error) {
 	if opts == nil {
 		opts = &ExportOptions{}
 	}
@@ -210,7 +214,8 @@ func (e *exporter) secretInput(key string) Input {
 		IsRequired: true,
 	}
 	if d := e.merged.Config.Declaration(key); d != nil {
-		in.Description, in.IsRequired = d.Description, !d.Optional()
+		in.Description = d.Description
+		in.IsRequired = !d.Optional()
 	}
 	return in
 }

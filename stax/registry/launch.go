@@ -151,7 +151,8 @@ func (b *builder) pack(p *Package) error {
 			b.lost(check.Note,
 				"the package is to be started by %q; %s starts it instead", p.RuntimeHint, l.program)
 		}
-		s.Command, s.Args = l.program, kind.args(l)
+		s.Command = l.program
+		s.Args = kind.args(l)
 	}
 	return nil
 }

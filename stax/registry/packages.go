@@ -47,7 +47,9 @@ func (e *exporter) packageOf() *Package {
 			return e.tool(name, s.Args[2:])
 		}
 	case "slipway":
-		if len(s.Args) > 2 && s.Args[0] == "bundle" && s.Args[1] == "run" {
+		if len(s.Args) > 2 &&
+			s.Args[0] == "bundle" &&
+			s.Args[1] == "run" {
 			return e.bundle(s.Args[2:])
 		}
 	}
@@ -209,7 +211,8 @@ func (e *exporter) image(name string, args []string) *Package {
 		return nil
 	}
 	// The tag is part of the identifier, so Version stays empty.
-	p.Identifier, p.PackageArguments = args[i], wordsOf(args[i+1:])
+	p.Identifier = args[i]
+	p.PackageArguments = wordsOf(args[i+1:])
 	_, digest, ok := strings.Cut(p.Identifier, "@sha256:")
 	if !ok || digest == "" {
 		if tag := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]; !strings.Contains(tag, ":") ||

@@ -104,7 +104,8 @@ func measureFiles(path string) (files int, size int64, err error) {
 		}
 		info, err := d.Info()
 		if err == nil {
-			files, size = files+1, size+info.Size()
+			files++
+			size += info.Size()
 		}
 		return err
 	})

@@ -63,7 +63,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Rounds < 1 || o.Connections < 1 || o.spawns < 1 || o.Measure <= 0 || o.Warmup < 0 {
+	if o.Rounds < 1 ||
+		o.Connections < 1 ||
+		o.spawns < 1 ||
+		o.Measure <= 0 ||
+		o.Warmup < 0 {
 		return nil, errors.New("-rounds, -conns, -spawns and -measure must be positive")
 	}
 	if o.slices < 0 || o.slices > 0 && o.Rounds < 6 {

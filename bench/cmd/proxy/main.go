@@ -58,7 +58,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		rounds = 3
 		measure = 500 * time.Millisecond
 	}
-	o.Rounds, o.Measure = cmp.Or(o.Rounds, rounds), cmp.Or(o.Measure, measure)
+	o.Rounds = cmp.Or(o.Rounds, rounds)
+	o.Measure = cmp.Or(o.Measure, measure)
 	return o, nil
 }
 

@@ -40,6 +40,7 @@ func (r *row) Measure(ctx context.Context, w fix.Workload, f trial.Figures) erro
 		Each:        w.Quick(),
 	}
 	err = r.UnderLoad(proc.PID(), g, f)
-	f["cpu_us"], f["rss_after_kb"] = f["server_cpu_us"], f["rss_kb"]
+	f["cpu_us"] = f["server_cpu_us"]
+	f["rss_after_kb"] = f["rss_kb"]
 	return proc.Explain(err)
 }

@@ -84,7 +84,8 @@ func (s *server) answer(dst, msg []byte) ([]byte, error) {
 	case r.Method == "tools/call" && r.Params.Name == fix.Blob:
 		value = s.blob
 	case r.Method != "ping":
-		member, value = "error", []byte(`{"code":-32601,"message":"method not found"}`)
+		member = "error"
+		value = []byte(`{"code":-32601,"message":"method not found"}`)
 	}
 	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%s,%q:%s}`, r.ID, member, value), nil
 }

@@ -25,7 +25,9 @@ func serve(_ context.Context, endpoint string) (http.Handler, error) {
 		return nil, err
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, target.Host
+		r.Out.URL.Scheme = target.Scheme
+		r.Out.URL.Host = target.Host
+		r.Out.Host = target.Host
 	}}
 	if os.Getenv("REVERSEPROXY_IDLE") != "" {
 		proxy.Transport = contract.Client().Transport

@@ -243,7 +243,9 @@ func (r *runs) allCode() bool {
 	some := false
 	for _, p := range r.pieces {
 		isOther := p.format.up || p.format.down || p.format.link != ""
-		if p.raw || isOther || !p.format.code && len(bytes.TrimSpace(p.text)) > 0 {
+		if p.raw ||
+			isOther ||
+			!p.format.code && len(bytes.TrimSpace(p.text)) > 0 {
 			return false
 		}
 		some = some || len(bytes.TrimSpace(p.text)) > 0

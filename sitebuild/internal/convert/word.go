@@ -295,7 +295,11 @@ func (w *word) readLists(file string) error {
 			for _, kid := range n.kids {
 				at, err := strconv.Atoi(kid.attr("ilvl"))
 				start, err2 := strconv.Atoi(kid.child("w:startOverride").attr("val"))
-				if kid.name == "w:lvlOverride" && err == nil && err2 == nil && at >= 0 && at < len(l.levels) {
+				if kid.name == "w:lvlOverride" &&
+					err == nil &&
+					err2 == nil &&
+					at >= 0 &&
+					at < len(l.levels) {
 					l.levels[at].start = min(max(start, 0), 1_000_000)
 					l.counter = "own " + n.attr("numId")
 				}
@@ -631,7 +635,8 @@ func openItem(b *strings.Builder, lists []openList, p part) []openList {
 	}
 	start, end := "<ul>", "</ul>"
 	if p.ordered {
-		start, end = fmt.Sprintf(`<ol start="%d">`, p.number), "</ol>"
+		start = fmt.Sprintf(`<ol start="%d">`, p.number)
+		end = "</ol>"
 	}
 	b.WriteString("\n" + start + "<li>")
 	return append(lists, openList{p.level, p.list, end})

@@ -388,7 +388,10 @@ func (s *state) number(n *parse.NumberNode) any {
 		if int64(int(n.Int64)) != n.Int64 {
 			s.fail("%s overflows int", n.Text)
 		}
-		if n.IsFloat && strings.ContainsAny(n.Text, ".eEpP") && !strings.HasPrefix(n.Text, "0x") && n.Text[0] != '\'' {
+		if n.IsFloat &&
+			strings.ContainsAny(n.Text, ".eEpP") &&
+			!strings.HasPrefix(n.Text, "0x") &&
+			n.Text[0] != '\'' {
 			return n.Float64
 		}
 		return int(n.Int64)

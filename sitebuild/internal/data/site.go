@@ -301,7 +301,11 @@ func (b *builder) answers(send func(*sitewriter.Answer) error) error {
 }
 
 // contents returns the contents of a resource.
-func (b *builder) contents(path string, item *Item, row map[string]any) (*sitewriter.Answer, error) {
+func (b *builder) contents(
+	path string,
+	item *Item,
+	row map[string]any,
+) (*sitewriter.Answer, error) {
 	r := mcp.ResourceContents{MIMEType: item.MIMEType}
 	var file string
 	err := b.texts(row, path, map[string]textField{

@@ -275,7 +275,8 @@ func (c *columnStats) finish() {
 		c.max = ""
 	}
 	if (c.kind == kindInteger || c.kind == kindNumber) && c.minF <= c.maxF {
-		c.min, c.max = floatLiteral(c.minF), floatLiteral(c.maxF)
+		c.min = floatLiteral(c.minF)
+		c.max = floatLiteral(c.maxF)
 	}
 }
 

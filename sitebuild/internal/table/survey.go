@@ -113,7 +113,8 @@ func (t *tab) own(taken map[string]bool) {
 	one := t.one
 	many := t.many
 	for n := 2; taken[t.one] || taken[t.many]; n++ {
-		t.one, t.many = fmt.Sprintf("%s_%d", one, n), fmt.Sprintf("%s_%d", many, n)
+		t.one = fmt.Sprintf("%s_%d", one, n)
+		t.many = fmt.Sprintf("%s_%d", many, n)
 	}
 	taken[t.one] = true
 	taken[t.many] = true

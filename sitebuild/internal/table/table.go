@@ -265,7 +265,11 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 }
 
 // survey reads each table once.
-func (in *Input) survey(ctx context.Context, sources []*source, report *check.Report) ([]*tab, error) {
+func (in *Input) survey(
+	ctx context.Context,
+	sources []*source,
+	report *check.Report,
+) ([]*tab, error) {
 	if err := in.known(sources); err != nil {
 		return nil, err
 	}

@@ -300,7 +300,10 @@ func isJunk(n *html.Node) bool {
 	if hasAnyClass(n, junkClasses) && !isHeading(n) || hasAttr(n, "hidden") && attr(n, "hidden") != "until-found" {
 		return true
 	}
-	if junkIDs[attr(n, "id")] && n.DataAtom != atom.Section && !isHeading(n) && !isSectionBox(n) {
+	if junkIDs[attr(n, "id")] &&
+		n.DataAtom != atom.Section &&
+		!isHeading(n) &&
+		!isSectionBox(n) {
 		return true
 	}
 	return n.DataAtom == atom.A &&

@@ -26,7 +26,10 @@ func hasBlocks(n *html.Node, depth int) bool {
 		return false
 	}
 	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && !isJunk(c) && c.DataAtom != atom.Br && (!isInline(c) || hasBlocks(c, depth+1)) {
+		if c.Type == html.ElementNode &&
+			!isJunk(c) &&
+			c.DataAtom != atom.Br &&
+			(!isInline(c) || hasBlocks(c, depth+1)) {
 			return true
 		}
 	}

@@ -208,7 +208,10 @@ func (w *writer) cellLine(n *html.Node) string {
 	}
 	// A line of code in a cell is code within the line.
 	for i := range lines {
-		if i > 0 && i+1 < len(lines) && lines[i-1] == "" && lines[i+1] == "" {
+		if i > 0 &&
+			i+1 < len(lines) &&
+			lines[i-1] == "" &&
+			lines[i+1] == "" {
 			lines[i] = "`" + strings.ReplaceAll(lines[i], "`", "'") + "`"
 		}
 	}

@@ -211,7 +211,9 @@ func Prune(text []byte, t Target) []byte {
 	}
 	out := apply(text, splices)
 	after, err := parse(out, t)
-	if err != nil || after.Get(t.Root) != nil || rest(root, t, "") != rest(after, t, "") {
+	if err != nil ||
+		after.Get(t.Root) != nil ||
+		rest(root, t, "") != rest(after, t, "") {
 		return text
 	}
 	return out

@@ -255,5 +255,8 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 	if !ownLine {
 		return []splice{{before, end, ""}}
 	}
-	return []splice{{before, before + 1, ""}, {max(start, before+1), end, ""}}
+	return []splice{
+		{before, before + 1, ""},
+		{max(start, before+1), end, ""},
+	}
 }

@@ -269,7 +269,10 @@ func setEmpty(
 	if line == len(text) && text[line-1] != '\n' {
 		with = eol + with
 	}
-	return []splice{{behind, behind + len(content), ""}, {line, line, with}}, nil
+	return []splice{
+		{behind, behind + len(content), ""},
+		{line, line, with},
+	}, nil
 }
 
 // removeYAML removes an entry by its lines. The last one leaves an empty value in braces: a key

@@ -214,7 +214,9 @@ func (z *zoo) answer(m *message, send func(object)) (any, object) {
 	info := object{"name": "zoo", "title": "Zoo", "version": "2.0.0"}
 	cached := func(o object) object {
 		if m.modern {
-			o["resultType"], o["ttlMs"], o["cacheScope"] = "complete", 0, "private"
+			o["resultType"] = "complete"
+			o["ttlMs"] = 0
+			o["cacheScope"] = "private"
 		}
 		return o
 	}
@@ -307,9 +309,11 @@ func (z *zoo) read(uri string) object {
 		z.mu.Lock()
 		defer z.mu.Unlock()
 		z.reads++
-		one["mimeType"], one["text"] = "application/json", fmt.Sprintf(`{"reads":%d}`, z.reads)
+		one["mimeType"] = "application/json"
+		one["text"] = fmt.Sprintf(`{"reads":%d}`, z.reads)
 	case "zoo://report":
-		one["mimeType"], one["text"] = "text/markdown", markdown
+		one["mimeType"] = "text/markdown"
+		one["text"] = markdown
 	case "zoo://logo":
 		one = object{"uri": uri, "mimeType": "image/png", "blob": png}
 	}
