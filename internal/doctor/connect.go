@@ -343,7 +343,8 @@ func (d *Doctor) start(ctx context.Context, how *starting, m *stax.Merged) {
 	}
 	var names []string
 	for i := range m.Config.Servers {
-		if s := &m.Config.Servers[i]; !s.Disabled() && !slices.Contains(how.skip, s.Name) {
+		s := &m.Config.Servers[i]
+		if !s.Disabled() && !slices.Contains(how.skip, s.Name) {
 			names = append(names, s.Name)
 		}
 	}

@@ -41,7 +41,8 @@ func (l *local) is() string {
 func (d *Doctor) checkProgram(r check.Reporter, l *local) string {
 	command := l.argv[0]
 	file, err := d.lookPath(command, l.env)
-	if own := d.opts.Program; err != nil && own != "" && l.client == nil && command == baseName(own) {
+	own := d.opts.Program
+	if err != nil && own != "" && l.client == nil && command == baseName(own) {
 		return own // Slipway finds itself
 	}
 	if err != nil {
@@ -93,7 +94,8 @@ func (d *Doctor) split(r check.Reporter, l *local, words []string) string {
 
 // checkDesktop checks that a desktop app finds the program of a server.
 func (d *Doctor) checkDesktop(r check.Reporter, l *local, file string) {
-	if _, own := l.env["PATH"]; own || l.client == nil || !l.client.Desktop {
+	_, own := l.env["PATH"]
+	if own || l.client == nil || !l.client.Desktop {
 		return
 	}
 	if filepath.Base(l.argv[0]) != l.argv[0] { // a path

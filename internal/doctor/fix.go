@@ -121,7 +121,8 @@ func (d *Doctor) prependPath(folder string) string {
 // removeEntry returns how to remove an entry: with Slipway if it wrote the entry, and
 // otherwise in the editor.
 func (d *Doctor) removeEntry(f *clientFile, name string) string {
-	if state, err := clients.OpenState(d.opts.StateDir); err == nil && d.opts.StateDir != "" {
+	state, err := clients.OpenState(d.opts.StateDir)
+	if err == nil && d.opts.StateDir != "" {
 		ours := state.Servers(&clients.Selection{
 			Clients: []string{f.client.ID},
 			Scope:   f.scope,

@@ -261,7 +261,8 @@ func (a *attempt) reportTLS(r check.Reporter) bool {
 			strings.Join(names(host.Certificate), ", "), host.Host)
 	case errors.As(err, &authority):
 		what := "its authority is not trusted on this machine"
-		if c := authority.Cert; c != nil && bytes.Equal(c.RawIssuer, c.RawSubject) {
+		c := authority.Cert
+		if c != nil && bytes.Equal(c.RawIssuer, c.RawSubject) {
 			what = "it is self-signed"
 		}
 		r.Add(ruleAuthority, "", a.trustHint(),

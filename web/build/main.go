@@ -207,7 +207,8 @@ func (p *page) write(files map[string][]byte) error {
 		return err
 	}
 	for name := range have {
-		if _, keep := files[strings.TrimSuffix(name, ".gz")]; !keep || name != storedName(name) {
+		_, keep := files[strings.TrimSuffix(name, ".gz")]
+		if !keep || name != storedName(name) {
 			if err := os.Remove(filepath.Join(p.dist, name)); err != nil {
 				return err
 			}

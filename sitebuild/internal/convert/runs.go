@@ -231,7 +231,8 @@ func (r *runs) note(id string, f format) {
 
 // add adds text, to the last piece if that has the same format.
 func (r *runs) add(text string, f format) {
-	if n := len(r.pieces); n > 0 && !r.pieces[n-1].raw && r.pieces[n-1].format == f {
+	n := len(r.pieces)
+	if n > 0 && !r.pieces[n-1].raw && r.pieces[n-1].format == f {
 		r.pieces[n-1].text = append(r.pieces[n-1].text, text...)
 		return
 	}

@@ -626,7 +626,8 @@ type openList struct {
 // openItem begins an item of a list, after which only the item's text is to be written.
 func openItem(b *strings.Builder, lists []openList, p part) []openList {
 	lists = closeLists(b, lists, p.level+1)
-	if n := len(lists); n > 0 && lists[n-1].level == p.level {
+	n := len(lists)
+	if n > 0 && lists[n-1].level == p.level {
 		if lists[n-1].id == p.list {
 			b.WriteString("</li>\n<li>")
 			return lists

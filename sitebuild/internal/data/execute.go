@@ -172,7 +172,8 @@ func (s *state) print(value any) {
 		s.write("<no value>")
 		return
 	}
-	if kind := reflect.TypeOf(value).Kind(); kind == reflect.Func || kind == reflect.Chan {
+	kind := reflect.TypeOf(value).Kind()
+	if kind == reflect.Func || kind == reflect.Chan {
 		s.fail("can't print %s of type %T", s.node, value)
 	}
 	s.write(fmt.Sprint(value))
@@ -512,7 +513,8 @@ func fit(value any, want reflect.Type) (reflect.Value, error) {
 	v := reflect.ValueOf(value)
 	switch {
 	case !v.IsValid():
-		if kind := want.Kind(); kind != reflect.Interface && kind != reflect.Map && kind != reflect.Slice {
+		kind := want.Kind()
+		if kind != reflect.Interface && kind != reflect.Map && kind != reflect.Slice {
 			return v, fmt.Errorf("cannot assign nil to %s", want)
 		}
 		return reflect.Zero(want), nil

@@ -142,7 +142,8 @@ func (w *writer) block(n *html.Node) {
 // note keeps the ids to which links can lead.
 func (w *writer) note(n *html.Node) {
 	for _, name := range []string{"id", "name"} {
-		if id := attr(n, name); usableID(id) && (name == "id" || n.DataAtom == atom.A) {
+		id := attr(n, name)
+		if usableID(id) && (name == "id" || n.DataAtom == atom.A) {
 			w.page.Anchors = append(w.page.Anchors, id)
 			if !isHeading(n) {
 				w.ids = append(w.ids, id)
@@ -185,7 +186,8 @@ func (w *writer) headingID(n *html.Node) string {
 	if id := attr(n, "id"); usableID(id) {
 		return id
 	}
-	if up := n.Parent; up != nil && firstElement(up) == n && usableID(attr(up, "id")) {
+	up := n.Parent
+	if up != nil && firstElement(up) == n && usableID(attr(up, "id")) {
 		return attr(up, "id")
 	}
 	for c := range n.Descendants() {
@@ -326,7 +328,8 @@ func hasSections(list *html.Node) bool {
 // list writes a list.
 func (w *writer) list(n *html.Node) {
 	number := 1
-	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start >= 0 && start < 1_000_000 {
+	start, err := strconv.Atoi(attr(n, "start"))
+	if err == nil && start >= 0 && start < 1_000_000 {
 		number = start
 	}
 	var items []string

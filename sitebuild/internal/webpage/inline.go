@@ -75,7 +75,8 @@ func (w *writer) inline(b *strings.Builder, n *html.Node) {
 	case atom.Del, atom.S, atom.Strike:
 		marked(b, "~~", w.inlineOf(n))
 	case atom.Sup:
-		if text := w.inlineOf(n); strings.TrimSpace(text) != "" && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		text := w.inlineOf(n)
+		if strings.TrimSpace(text) != "" && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 			b.WriteString("^" + text)
 		}
 	case atom.Q:
