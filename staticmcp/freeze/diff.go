@@ -130,7 +130,11 @@ func diffDefinitions(one, two *mcp.Catalog) (list []Difference) {
 	}
 	for _, d := range all {
 		if action := action(before[d], after[d]); action != "" {
-			list = append(list, Difference{action, d.kind, cmp.Or(d.name, one.Server.Name)})
+			list = append(list, Difference{
+				Action: action,
+				Kind:   d.kind,
+				Name:   cmp.Or(d.name, one.Server.Name),
+			})
 		}
 	}
 	kinds := []string{"server", "instructions", "tool", "resource", "template", "prompt"}

@@ -25,7 +25,8 @@ func inParallel[T, R any](
 	var workers sync.WaitGroup
 	for range opts.Concurrency {
 		workers.Go(func() {
-			for i := int(taken.Add(1)) - 1; i < len(items) && ctx.Err() == nil; i = int(taken.Add(1)) - 1 {
+			next := func() int { return int(taken.Add(1)) - 1 }
+			for i := next(); i < len(items) && ctx.Err() == nil; i = next() {
 				results[i] = work(items[i])
 				report(done.Add(1))
 			}

@@ -149,7 +149,10 @@ func cardIssuer(number string) bool {
 		return begins(2, "34", "34") || begins(2, "37", "37")
 	case 16:
 		return begins(1, "4", "4") || begins(2, "51", "55") || begins(4, "2221", "2720") ||
-			begins(4, "3528", "3589") || begins(4, "6011", "6011") || begins(3, "644", "659") || begins(2, "62", "62")
+			begins(4, "3528", "3589") ||
+			begins(4, "6011", "6011") ||
+			begins(3, "644", "659") ||
+			begins(2, "62", "62")
 	case 13, 19:
 		return begins(1, "4", "4") || len(number) == 19 && begins(2, "62", "62")
 	}

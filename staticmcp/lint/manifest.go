@@ -288,7 +288,9 @@ type seenEntry struct{ place, at, end int }
 
 // reportDuplicate reports an entry whose name is already in use.
 func (s *fileReport) reportDuplicate(kind int, e *entryAt, first seenEntry, before, end int) {
-	same := string(site.Compact(s.text[first.at:first.end])) == string(site.Compact(s.text[e.at:end]))
+	was := site.Compact(s.text[first.at:first.end])
+	is := site.Compact(s.text[e.at:end])
+	same := string(was) == string(is)
 	hint := "readers use the first of them"
 	if same {
 		hint = "the two are equal: remove one"

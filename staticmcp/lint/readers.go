@@ -283,7 +283,8 @@ func (r *reader) joined(t *listedTool, values []string) string {
 		pairs[i] = t.params[i].Name + "=" + v
 	}
 	slices.Sort(pairs)
-	return base64Names[r.Joins].Replace(base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&"))))
+	encoded := base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&")))
+	return base64Names[r.Joins].Replace(encoded)
 }
 
 // sortedByName returns values in the order of the names of their arguments.
@@ -306,7 +307,8 @@ func sortedByName(t *listedTool, values []string) []string {
 // hasShortTwin reports whether a long name also exists with a 32-bit hash.
 func (c *checker) hasShortTwin(dir string, parts []string) bool {
 	last := len(parts) - 1
-	b := c.tree.branches[strings.Join(append([]string{dir}, parts[:last]...), "/")]
+	steps := append([]string{dir}, parts[:last]...)
+	b := c.tree.branches[strings.Join(steps, "/")]
 	return b != nil &&
 		slices.ContainsFunc(b.filesWith(parts[last][:site.LongPrefix+1]),
 			short31().MatchString)

@@ -246,7 +246,8 @@ func (c *checker) plantPacks(ctx context.Context, f *site.Folder) error {
 		})
 		b.leaves = slices.CompactFunc(b.leaves, func(a, b leaf) bool {
 			if a.name == b.name {
-				c.in(cmp.Or(a.pack, b.pack)).Add(rulePack, "", "build the site again", "the answer %s/%s exists twice", dir, a.name)
+				c.in(cmp.Or(a.pack, b.pack)).Add(rulePack, "", "build the site again",
+					"the answer %s/%s exists twice", dir, a.name)
 			}
 			return a.name == b.name
 		})

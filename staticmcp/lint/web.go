@@ -168,7 +168,8 @@ func (c *checker) toolProbes(t *listedTool) []probe {
 
 // answerProbe returns the probe for the answer to a call.
 func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
-	path := strings.Join(append([]string{t.root, t.name}, parts...), "/") + site.Extension
+	steps := append([]string{t.root, t.name}, parts...)
+	path := strings.Join(steps, "/") + site.Extension
 	return probe{job{
 		tool:  t,
 		parts: parts,
@@ -233,7 +234,8 @@ func (c *checker) probeAll(ctx context.Context, w site.Store, list []probe) erro
 func (c *checker) unknowable() string {
 	var names []string
 	for _, t := range c.site.tools {
-		if len(t.params) > 1 || len(t.params) == 1 && len(t.claims[0].names) == 0 {
+		if len(t.params) > 1 ||
+			len(t.params) == 1 && len(t.claims[0].names) == 0 {
 			names = append(names, t.name)
 		}
 	}

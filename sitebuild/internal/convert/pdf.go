@@ -148,7 +148,8 @@ func pdfDocument(name, described string) (*Document, error) {
 	if body.Len() == 0 {
 		return &Document{}, nil // pictures of pages, for example
 	}
-	return &Document{HTML: page(title, "", "", "<h1>"+html.EscapeString(title)+"</h1>\n"+body.String())}, nil
+	heading := "<h1>" + html.EscapeString(title) + "</h1>\n"
+	return &Document{HTML: page(title, "", "", heading+body.String())}, nil
 }
 
 // bullets begin the items of lists.

@@ -98,7 +98,10 @@ func (r *runs) run(n *node, f format) {
 		return
 	}
 	if id := properties.child("w:rStyle").attr("val"); id != "" {
-		if s, ok := r.word.find(id, func(s style) bool { return s.format != format{} }); ok {
+		s, ok := r.word.find(id, func(s style) bool {
+			return s.format != format{}
+		})
+		if ok {
 			f = f.with(s.format)
 		}
 	}

@@ -150,7 +150,8 @@ func readWord(name string, data []byte, limit int64) (*Document, error) {
 func (w *word) readParts(main string) error {
 	dir := path.Dir(main)
 	var err error
-	if w.related, err = w.relationships(path.Join(dir, "_rels", path.Base(main)+".rels")); err != nil {
+	relationships := path.Join(dir, "_rels", path.Base(main)+".rels")
+	if w.related, err = w.relationships(relationships); err != nil {
 		return err
 	}
 	if err := w.readStyles(target(w.related, "styles", dir)); err != nil {
@@ -365,7 +366,10 @@ func (w *word) paragraph(n *node) {
 	}
 	p := part{ids: line.ids}
 	level := 0
-	if s, ok := w.find(id, func(s style) bool { return s.outline > 0 }); ok {
+	s, ok := w.find(id, func(s style) bool {
+		return s.outline > 0
+	})
+	if ok {
 		level = s.outline
 	}
 	if own, err := strconv.Atoi(properties.child("w:outlineLvl").attr("val")); err == nil {

@@ -309,7 +309,9 @@ func (b *builder) contents(
 	r := mcp.ResourceContents{MIMEType: item.MIMEType}
 	var file string
 	err := b.texts(row, path, map[string]textField{
-		"resource": {item.Resource, &r.URI}, "text": {item.Text, &r.Text}, "file": {item.File, &file},
+		"resource": {item.Resource, &r.URI},
+		"text":     {item.Text, &r.Text},
+		"file":     {item.File, &file},
 	})
 	if err != nil {
 		return nil, err

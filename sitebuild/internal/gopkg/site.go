@@ -265,7 +265,12 @@ func (p *pkg) json(most int) json.RawMessage {
 		Constants  []string     `json:"constants,omitempty"`
 	}{p.path, p.name, p.text, []symbolHead{}, nil}
 	for _, s := range p.symbols {
-		out.Symbols = append(out.Symbols, symbolHead{s.name, s.kind, s.signature, s.synopsis()})
+		out.Symbols = append(out.Symbols, symbolHead{
+			Name:      s.name,
+			Kind:      s.kind,
+			Signature: s.signature,
+			Synopsis:  s.synopsis(),
+		})
 	}
 	full := value(out)
 	if len(full) <= max(smallContent, most) {
@@ -345,7 +350,12 @@ func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
 		Examples    []exampleJSON `json:"examples,omitempty"`
 	}{p.path, s.name, s.kind, s.declaration, s.text, s.file, s.line, nil}
 	for _, e := range s.examples {
-		out.Examples = append(out.Examples, exampleJSON{e.name, e.text, e.code, e.output})
+		out.Examples = append(out.Examples, exampleJSON{
+			Name:   e.name,
+			Doc:    e.text,
+			Code:   e.code,
+			Output: e.output,
+		})
 	}
 	return value(out)
 }

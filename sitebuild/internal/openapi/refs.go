@@ -84,7 +84,8 @@ func (a *api) target(ref string, f *file) (*file, string, error) {
 	if decoded, err := url.PathUnescape(name); err == nil {
 		name = decoded
 	}
-	other, err := a.open(path.Join(path.Dir(f.path), strings.ReplaceAll(name, `\`, "/")))
+	relative := strings.ReplaceAll(name, `\`, "/")
+	other, err := a.open(path.Join(path.Dir(f.path), relative))
 	return other, pointer, err
 }
 

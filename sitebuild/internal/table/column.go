@@ -404,7 +404,8 @@ func exact(s string) bool {
 // numberLiteral returns a number in JSON syntax: unchanged, except for adding the zero
 // that some programs omit before the decimal point.
 func numberLiteral(s string) (string, bool) {
-	if s == "" || s[0] != '-' && s[0] != '.' && (s[0] < '0' || s[0] > '9') {
+	if s == "" ||
+		s[0] != '-' && s[0] != '.' && (s[0] < '0' || s[0] > '9') {
 		return "", false
 	}
 	if rest, ok := strings.CutPrefix(s, "-."); ok {

@@ -115,7 +115,8 @@ func (in *Input) detect(sample []byte, whole bool) rune {
 			}
 		}
 		// Agreement counts most; among equals, more cells are less likely to be a coincidence.
-		score := float64(like)/float64(len(records)) + float64(min(len(records[0]), 100))/1000
+		columns := min(len(records[0]), 100)
+		score := float64(like)/float64(len(records)) + float64(columns)/1000
 		if score > bestScore {
 			best = comma
 			bestScore = score

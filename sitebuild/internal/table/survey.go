@@ -194,7 +194,9 @@ func (t *tab) newColumn(name string) *columnStats {
 		limit = askedValues
 	}
 	c := newColumn(name, limit)
-	c.keep = len(t.opts.Key) == 0 && len(t.src.key) == 0 && t.keyRank(name, -1) == 0
+	c.keep = len(t.opts.Key) == 0 &&
+		len(t.src.key) == 0 &&
+		t.keyRank(name, -1) == 0
 	return c
 }
 

@@ -100,9 +100,13 @@ var generators = []generator{
 		content: []selector{{tag: atom.Main}},
 	},
 	{
-		name:    "hugo",
-		marks:   []selector{{class: "td-content"}},
-		content: []selector{{class: "td-content"}, {tag: atom.Main}, {tag: atom.Article}},
+		name:  "hugo",
+		marks: []selector{{class: "td-content"}},
+		content: []selector{
+			{class: "td-content"},
+			{tag: atom.Main},
+			{tag: atom.Article},
+		},
 	},
 	{
 		name:    "gi-docgen",
@@ -297,7 +301,8 @@ func isJunk(n *html.Node) bool {
 	case "navigation", "search", "doc-toc", "tooltip":
 		return true
 	}
-	if hasAnyClass(n, junkClasses) && !isHeading(n) || hasAttr(n, "hidden") && attr(n, "hidden") != "until-found" {
+	if hasAnyClass(n, junkClasses) && !isHeading(n) ||
+		hasAttr(n, "hidden") && attr(n, "hidden") != "until-found" {
 		return true
 	}
 	if junkIDs[attr(n, "id")] &&

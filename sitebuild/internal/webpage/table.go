@@ -178,7 +178,8 @@ func (w *writer) grid(rows [][]cell, columns int) string {
 		b.WriteByte('|')
 		for column := range columns {
 			text := ""
-			if column < len(row) && (column == 0 || row[column].node != row[column-1].node) {
+			if column < len(row) &&
+				(column == 0 || row[column].node != row[column-1].node) {
 				text = w.cellLine(row[column].node)
 			}
 			b.WriteString(" " + text + " |")
