@@ -54,7 +54,8 @@ func (e *Edits) allows(tool string) bool {
 
 // Missing returns the tools named in e that the source does not have, sorted.
 func (e *Edits) Missing(cat *mcp.Catalog) (names []string) {
-	for _, name := range slices.Concat(e.Enabled, e.Disabled, slices.Collect(maps.Keys(e.Tools))) {
+	edited := slices.Collect(maps.Keys(e.Tools))
+	for _, name := range slices.Concat(e.Enabled, e.Disabled, edited) {
 		if cat.Tool(name) == nil && cat.WithheldTools[name] == "" &&
 			!slices.Contains(names, name) {
 			names = append(names, name)

@@ -17,8 +17,11 @@ var (
 		{"_meta", "ui", "resourceUri"}, {"_meta", "ui/resourceUri"}, {"_meta", "openai/outputTemplate"},
 	}
 	linksOfCall   = [][]string{{"content", "*", "uri"}, {"content", "*", "resource", "uri"}}
-	linksOfPrompt = [][]string{{"messages", "*", "content", "uri"}, {"messages", "*", "content", "resource", "uri"}}
-	linksOfRead   = [][]string{{"contents", "*", "uri"}}
+	linksOfPrompt = [][]string{
+		{"messages", "*", "content", "uri"},
+		{"messages", "*", "content", "resource", "uri"},
+	}
+	linksOfRead = [][]string{{"contents", "*", "uri"}}
 )
 
 // linkTool points the user interface of a tool at the tool's own part.

@@ -159,9 +159,12 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 	if last = u.last.Load(); last.builtFrom(fresh) {
 		return last, nil
 	}
-	if m, ok := u.joined.find(func(m *merged) bool { return m.builtFrom(fresh) }); ok {
-		u.last.Store(m)
-		return m, nil
+	known, ok := u.joined.find(func(m *merged) bool {
+		return m.builtFrom(fresh)
+	})
+	if ok {
+		u.last.Store(known)
+		return known, nil
 	}
 	m, err := u.merge(fresh)
 	// The previous catalog may be that of another caller.

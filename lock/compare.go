@@ -117,7 +117,8 @@ func (f *File) Verify(ctx context.Context, subjects []Subject, only []string) (*
 		report: report,
 	}
 	for _, s := range subjects {
-		c.Drifts = append(c.Drifts, Compare(s.Name, f.Sources[s.Name], now[s.Name])...)
+		drifts := Compare(s.Name, f.Sources[s.Name], now[s.Name])
+		c.Drifts = append(c.Drifts, drifts...)
 	}
 	for _, name := range f.Names() {
 		if now[name] == nil && (len(only) == 0 || slices.Contains(only, name)) {

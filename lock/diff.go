@@ -138,7 +138,13 @@ func (e *Entry) Summary() string {
 	for _, k := range []struct {
 		kind Kind
 		word string
-	}{{Tools, "tool"}, {Prompts, "prompt"}, {Resources, "resource"}, {Templates, "template"}, {UI, "user interface"}} {
+	}{
+		{Tools, "tool"},
+		{Prompts, "prompt"},
+		{Resources, "resource"},
+		{Templates, "template"},
+		{UI, "user interface"},
+	} {
 		if n := counts[k.kind]; n > 0 {
 			words = append(words, check.Count(n, k.word))
 		}

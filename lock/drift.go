@@ -146,7 +146,12 @@ func (d Drift) isUnchanged() bool {
 
 // versionDrift returns the drift for another version of a server, with both as JSON strings.
 func versionDrift(source, was, is string) Drift {
-	return Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(was)}, &Pin{Definition: quoted(is)}}
+	return Drift{
+		Source: source,
+		Item:   Item{Kind: Version},
+		Was:    &Pin{Definition: quoted(was)},
+		Is:     &Pin{Definition: quoted(is)},
+	}
 }
 
 // quoted returns a text as a JSON string.

@@ -260,7 +260,9 @@ func difference(a, b []byte) string {
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
 	}
-	return strings.ToValidUTF8(string(a[max(0, i-20):min(len(a), i+30)]), "")
+	start := max(0, i-20)
+	end := min(len(a), i+30)
+	return strings.ToValidUTF8(string(a[start:end]), "")
 }
 
 // parseEntry parses the members of a source. Unknown members are ignored here.

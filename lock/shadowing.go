@@ -63,6 +63,8 @@ func mentioned(definition json.RawMessage, owners map[string][]string) (tools []
 
 // isNoName reports whether a character cannot occur in a tool name.
 func isNoName(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+	return (r < 'a' || r > 'z') &&
+		(r < 'A' || r > 'Z') &&
+		(r < '0' || r > '9') &&
 		!strings.ContainsRune("_-./", r)
 }

@@ -73,7 +73,8 @@ func (p *restricted) compare(lock *File, cat *mcp.Catalog) *view {
 
 // offersNothing reports whether a catalog is empty, so that it cannot drift.
 func offersNothing(cat *mcp.Catalog) bool {
-	return len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 &&
+	items := len(cat.Tools) + len(cat.Resources) + len(cat.Templates) + len(cat.Prompts)
+	return items == 0 &&
 		cat.Instructions == "" &&
 		cat.Extensions == nil
 }

@@ -129,7 +129,10 @@ func (in *input) useSchema(text string) (json.RawMessage, error) {
 	}
 	for name, property := range top.Properties {
 		if value := jsonscan.Member(property, "default"); value != nil {
-			in.defaults = append(in.defaults, defaultMember{name, fmt.Sprintf("%s:%s", quoteJSON(name), value)})
+			in.defaults = append(in.defaults, defaultMember{
+				name:   name,
+				member: fmt.Sprintf("%s:%s", quoteJSON(name), value),
+			})
 		}
 	}
 	return raw, nil

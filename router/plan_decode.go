@@ -273,7 +273,8 @@ func (d *decoder) list(n *node, v reflect.Value, i, depth int) (int, error) {
 	if err != nil {
 		return end, err
 	}
-	if count != v.Len() || n.check != nil && !n.check.AcceptsCount(d.doc[i:end], count) {
+	if count != v.Len() ||
+		n.check != nil && !n.check.AcceptsCount(d.doc[i:end], count) {
 		d.fail()
 	}
 	return end, nil

@@ -212,7 +212,10 @@ func isEmptyRange(low, high []byte, strict bool) bool {
 func (n *node) typeRange() (lowest, highest string) {
 	switch n.kind {
 	case kindInt:
-		return fmt.Sprint(int64(math.MinInt64) >> (64 - n.bits)), fmt.Sprint(int64(math.MaxInt64) >> (64 - n.bits))
+		unused := 64 - n.bits
+		least := int64(math.MinInt64) >> unused
+		most := int64(math.MaxInt64) >> unused
+		return fmt.Sprint(least), fmt.Sprint(most)
 	case kindUint:
 		return "0", fmt.Sprint(uint64(math.MaxUint64) >> (64 - n.bits))
 	}

@@ -295,7 +295,8 @@ func (r *Resolver) Login(m *Merged, s *Server) *identity.Settings {
 		}
 		return found.secret, nil
 	})
-	login.Command = "slipway login " + process.ShellWord(m.Origin(s.Name).Name) + " " + process.ShellWord(s.Name)
+	file := process.ShellWord(m.Origin(s.Name).Name)
+	login.Command = "slipway login " + file + " " + process.ShellWord(s.Name)
 	return login
 }
 

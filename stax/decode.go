@@ -181,7 +181,9 @@ func (d *decoder) specVersion(n *tree.Node, at string) {
 	if !d.read(n, at, &version) {
 		return
 	}
-	parts := strings.Split(strings.SplitN(strings.SplitN(version, "+", 2)[0], "-", 2)[0], ".")
+	release, _, _ := strings.Cut(version, "+")
+	release, _, _ = strings.Cut(release, "-")
+	parts := strings.Split(release, ".")
 	major, err := strconv.Atoi(parts[0])
 	wrong := err != nil || len(parts) != 3
 	for _, p := range parts {

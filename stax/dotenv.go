@@ -68,7 +68,8 @@ func (d *dotenv) value() (string, error) {
 		line, rest, _ := strings.Cut(d.text, "\n")
 		d.text = rest
 		for i := range len(line) {
-			if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			if line[i] == '#' &&
+				(i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
 				line = line[:i]
 				break
 			}

@@ -334,7 +334,10 @@ func keyFor(server, name string) string {
 	upper := server != ""
 	for _, r := range name {
 		upper = upper ||
-			r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+			r != '_' &&
+				(r < 'A' || r > 'Z') &&
+				(r < 'a' || r > 'z') &&
+				(r < '0' || r > '9')
 	}
 	key := strings.Map(func(r rune) rune {
 		switch {

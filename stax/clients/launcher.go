@@ -56,7 +56,11 @@ func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string
 func launch(name string, opts *Options) []string {
 	run := slices.Concat(opts.ProgramArgs, []string{"config", "run"})
 	if strings.HasPrefix(name, "-") {
-		return slices.Concat(run, opts.Flags, []string{"--"}, opts.Sources, []string{name})
+		return slices.Concat(run,
+			opts.Flags,
+			[]string{"--"},
+			opts.Sources,
+			[]string{name})
 	}
 	return slices.Concat(run, opts.Sources, []string{name}, opts.Flags)
 }

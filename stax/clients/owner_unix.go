@@ -18,7 +18,8 @@ func keepOwner(path string, before os.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if s, ok := now.Sys().(*syscall.Stat_t); ok && s.Uid == old.Uid && s.Gid == old.Gid {
+	s, ok := now.Sys().(*syscall.Stat_t)
+	if ok && s.Uid == old.Uid && s.Gid == old.Gid {
 		return nil
 	}
 	return os.Chown(path, int(old.Uid), int(old.Gid))

@@ -153,7 +153,10 @@ func digest(text []byte) string {
 // save replaces the state file. Only the user can read it, since entries may contain
 // literal values.
 func (l *State) save() error {
-	text, err := json.MarshalIndent(map[string]any{"version": 1, "files": l.files}, "", "  ")
+	text, err := json.MarshalIndent(map[string]any{
+		"version": 1,
+		"files":   l.files,
+	}, "", "  ")
 	if err != nil {
 		return err
 	}

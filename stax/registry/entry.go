@@ -240,7 +240,8 @@ func (b *builder) header(h *KeyValue) {
 	if h.Value == "" {
 		switch in := b.input(h.Name, &h.Input, stax.LooksSecretHeader); {
 		case in.secret:
-			b.bind(h.Name, "{"+b.declare(keyOf(b.server.Name, h.Name), &h.Input)+"}")
+			key := b.declare(keyOf(b.server.Name, h.Name), &h.Input)
+			b.bind(h.Name, "{"+key+"}")
 			if strings.EqualFold(h.Name, "Authorization") {
 				last := &b.out.Todo[len(b.out.Todo)-1]
 				*last = strings.Replace(*last, "the secret",

@@ -181,7 +181,9 @@ func (e *exporter) leftOut() {
 		name string
 		is   bool
 	}{
-		{"cwd", s.Cwd != ""}, {"enabledTools", s.EnabledTools != nil}, {"disabledTools", s.DisabledTools != nil},
+		{"cwd", s.Cwd != ""},
+		{"enabledTools", s.EnabledTools != nil},
+		{"disabledTools", s.DisabledTools != nil},
 		{"connectTimeoutMs", s.ConnectTimeoutMS > 0},
 		{"callTimeoutMs", s.CallTimeoutMS > 0},
 		{"hangTimeoutMs", s.HangTimeoutMS > 0},

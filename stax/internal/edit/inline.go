@@ -125,7 +125,9 @@ func (in *inline) set(name string, value *tree.Node) ([]splice, error) {
 			tries = append(tries, []splice{{behind, at, " " + with + " "}})
 			continue
 		}
-		tries = append(tries, []splice{{behind, behind, ", " + with}}, []splice{{behind, behind, " " + with}})
+		tries = append(tries,
+			[]splice{{behind, behind, ", " + with}},
+			[]splice{{behind, behind, " " + with}})
 	}
 	return in.try(name, value, tries)
 }

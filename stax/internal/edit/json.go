@@ -188,7 +188,10 @@ func nextLineEnd(text []byte, i int) int {
 func skipBlank(text []byte, i int) int {
 	for i < len(text) {
 		switch {
-		case text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n':
+		case text[i] == ' ' ||
+			text[i] == '\t' ||
+			text[i] == '\r' ||
+			text[i] == '\n':
 			i++
 		case bytes.HasPrefix(text[i:], []byte("//")):
 			i = nextLineEnd(text, i)
