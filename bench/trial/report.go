@@ -100,7 +100,9 @@ func Table(title string, left int, head []string, rows [][]string) string {
 	}
 	b.WriteString(title + "\n\n")
 	line(head)
-	b.WriteString("|" + strings.Repeat(" --- |", left+1) + strings.Repeat(" ---: |", len(head)-left-1) + "\n")
+	texts := strings.Repeat(" --- |", left+1)
+	numbers := strings.Repeat(" ---: |", len(head)-left-1)
+	b.WriteString("|" + texts + numbers + "\n")
 	for _, row := range rows {
 		line(row)
 	}

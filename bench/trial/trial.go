@@ -164,7 +164,8 @@ func (t *Trial) Run(
 		runErr = errors.New("interrupted; the report contains the complete measurements")
 	}
 	text := report()
-	if err := os.WriteFile(filepath.Join(t.Out, name+".md"), []byte(text), 0o644); err != nil {
+	page := filepath.Join(t.Out, name+".md")
+	if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 		return err
 	}
 	fmt.Fprint(stdout, text)
@@ -232,7 +233,9 @@ const grace = 30 * time.Second
 // measure measures one row. A failure is part of the record, so the others still run. The time
 // limit allows for every extension of a run.
 func (t *Trial) measure(ctx context.Context, r Row, w fix.Workload) Record {
-	ctx, cancel := context.WithTimeout(ctx, t.Warmup+4*time.Duration(max(t.Turns, 1))*t.Measure+2*grace)
+	turns := time.Duration(max(t.Turns, 1))
+	limit := t.Warmup + 4*turns*t.Measure + 2*grace
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	rec := Record{
 		Key:      r.Key(),
@@ -268,7 +271,10 @@ func (o *Options) UnderLoad(pid int, g *load.Generator, f Figures) error {
 		return fmt.Errorf("check: %w", err)
 	}
 	time.Sleep(settle)
-	if err := readMemory(pid, f, map[string]func(int) (int64, error){"rss_idle_kb": system.ResidentKB}); err != nil {
+	err := readMemory(pid, f, map[string]func(int) (int64, error){
+		"rss_idle_kb": system.ResidentKB,
+	})
+	if err != nil {
 		return err
 	}
 	var begin, end [2]time.Duration

@@ -60,7 +60,8 @@ func (a *attempt) tap(e *tap.Event) {
 		a.greeted = a.greeted || e.Err == nil && (e.Name == "initialize" || e.Name == "discover")
 	case e.Kind == tap.Junk && a.junk == "":
 		const most = 80
-		a.junk = string(bytes.ToValidUTF8(e.Body[:min(len(e.Body), most)], []byte("?")))
+		start := e.Body[:min(len(e.Body), most)]
+		a.junk = string(bytes.ToValidUTF8(start, []byte("?")))
 	case e.Kind == tap.Head && e.HTTP.Status > 0:
 		const most = 100 // a server may answer often
 		if len(a.heads) == 0 {
@@ -105,14 +106,19 @@ func (a *attempt) try(ctx context.Context, open func(context.Context, *client.Op
 
 // describe summarizes a catalog.
 func describe(cat *mcp.Catalog, version mcp.Version) string {
-	words := []string{strings.TrimSpace(visible.Line(cat.Server.Name + " " + cat.Server.Version))}
+	server := visible.Line(cat.Server.Name + " " + cat.Server.Version)
+	words := []string{strings.TrimSpace(server)}
 	if version != 0 {
 		words = append(words, "protocol "+version.String())
 	}
 	for _, list := range []struct {
 		count int
 		what  string
-	}{{len(cat.Tools), "tool"}, {len(cat.Resources) + len(cat.Templates), "resource"}, {len(cat.Prompts), "prompt"}} {
+	}{
+		{len(cat.Tools), "tool"},
+		{len(cat.Resources) + len(cat.Templates), "resource"},
+		{len(cat.Prompts), "prompt"},
+	} {
 		if list.count > 0 {
 			words = append(words, check.Count(list.count, list.what))
 		}
@@ -127,7 +133,8 @@ func (a *attempt) check(about, name string) Check {
 		a.reportOld(r)
 		if a.err != nil {
 			a.report(r)
-			if errors.As(a.err, new(*stax.MissingError)) || errors.As(a.err, new(*client.BlockedError)) {
+			if errors.As(a.err, new(*stax.MissingError)) ||
+				errors.As(a.err, new(*client.BlockedError)) {
 				return "not started"
 			}
 			return "failed after " + a.took.String()
@@ -241,7 +248,8 @@ func (a *attempt) reportStatus(r check.Reporter, status *client.StatusError) {
 	case status.Refused() && status.Token:
 		r.Add(ruleToken, "", a.d.setVariable(variable), "%s%v; the token is not valid here", is, status)
 	case status.Refused():
-		r.Add(ruleToken, "", a.loginHint(status, a.d.setVariable(variable)), "%s%v", is, status)
+		hint := a.loginHint(status, a.d.setVariable(variable))
+		r.Add(ruleToken, "", hint, "%s%v", is, status)
 	case a.webPage():
 		r.Add(ruleWebPage, "", a.pathHint(), "%sthe URL answers with a web page%s", is, a.foundNote())
 	case status.Status == http.StatusNotFound, status.Status == http.StatusMethodNotAllowed:
@@ -314,7 +322,10 @@ func (d *Doctor) Command(ctx context.Context, about, source, typed string, argv 
 		server: local{argv: argv},
 		typed:  typed,
 	}
-	if !d.Add(about, "program", func(r check.Reporter) string { return d.checkProgram(r, &a.server) }) {
+	hasProgram := d.Add(about, "program", func(r check.Reporter) string {
+		return d.checkProgram(r, &a.server)
+	})
+	if !hasProgram {
 		return
 	}
 	a.try(ctx, func(ctx context.Context, opts *client.Options) (mcp.Source, error) {

@@ -70,7 +70,8 @@ func (d *Doctor) missing(r check.Reporter, l *local, err error) {
 	}
 	shown := strings.Join(secrets.Command(words), " ")
 	if _, err := d.lookPath(words[0], l.env); err != nil {
-		r.Add(ruleProgram, "", d.provide(r, words[0]), "%sprogram %q not found", l.is(), shown)
+		r.Add(ruleProgram, "", d.provide(r, words[0]),
+			"%sprogram %q not found", l.is(), shown)
 		return
 	}
 	r.Add(ruleCommand, "", d.split(r, l, words),
@@ -124,7 +125,8 @@ func (d *Doctor) checkNode(r check.Reporter, l *local) {
 	node, err := d.lookPath("node", l.env)
 	if err != nil {
 		if baseName(l.argv[0]) != "node" {
-			r.Add(ruleProgram, "", d.provide(r, "node"), "%s%s needs node: %v", l.is(), baseName(l.argv[0]), err)
+			r.Add(ruleProgram, "", d.provide(r, "node"),
+				"%s%s needs node: %v", l.is(), baseName(l.argv[0]), err)
 		}
 		return
 	}

@@ -115,7 +115,8 @@ func (d *Doctor) tryCertificate(r check.Reporter, l *Listening) string {
 			c.NotBefore.UTC().Format(time.DateOnly), now.UTC().Format(time.DateOnly))
 		return "not valid yet"
 	}
-	return fmt.Sprintf("of %s, valid until %s", strings.Join(names(c), ", "), c.NotAfter.UTC().Format(time.DateOnly))
+	until := c.NotAfter.UTC().Format(time.DateOnly)
+	return fmt.Sprintf("of %s, valid until %s", strings.Join(names(c), ", "), until)
 }
 
 // renew returns how to renew an expired certificate.

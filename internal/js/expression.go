@@ -87,7 +87,8 @@ func (r *reader) binary(level int) value {
 
 // refuseLoose rejects operators that convert their operands, which definitions do not need.
 func (r *reader) refuseLoose() {
-	if (r.peek("==") && !r.peek("===")) || (r.peek("!=") && !r.peek("!==")) {
+	if (r.peek("==") && !r.peek("===")) ||
+		(r.peek("!=") && !r.peek("!==")) {
 		panic(fail(r.at, "== is not supported because it converts its operands", "compare with ==="))
 	}
 }
@@ -598,7 +599,8 @@ func (r *reader) spread(o *object, at int) {
 	case !isKind(v, tree.Object):
 		panic(fail(at, "only an object can be spread into an object", ""))
 	}
-	r.spend(len(v.node.Members)*(1+len(o.node.Members)), at, largeObjects)
+	steps := len(v.node.Members) * (1 + len(o.node.Members))
+	r.spend(steps, at, largeObjects)
 	for _, m := range v.node.Members {
 		o.set(m)
 	}

@@ -102,7 +102,8 @@ func (r *reader) skipPrimaryType() {
 		r.skipTemplate()
 	case '0' <= c && c <= '9' || c == '-':
 		r.at++
-		for r.at < len(r.text) && (unicode.IsDigit(rune(r.text[r.at])) || r.text[r.at] == '.') {
+		for r.at < len(r.text) &&
+			(unicode.IsDigit(rune(r.text[r.at])) || r.text[r.at] == '.') {
 			r.at++
 		}
 	default:

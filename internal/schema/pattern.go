@@ -184,7 +184,9 @@ func (t *translator) escape() error {
 		t.emit(2, `\x{0}`)
 	case '1' <= c && c <= '9', c == 'k':
 		return errors.New("a reference to a group cannot be checked")
-	case (c == 'p' || c == 'P') && t.i+2 < len(t.src) && t.src[t.i+2] == '{':
+	case (c == 'p' || c == 'P') &&
+		t.i+2 < len(t.src) &&
+		t.src[t.i+2] == '{':
 		t.property()
 	case c >= utf8.RuneSelf:
 		t.i++ // the backslash has no effect

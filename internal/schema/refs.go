@@ -26,7 +26,12 @@ func (c *compiler) ref(n *node, i int) error {
 	if err != nil {
 		return err
 	}
-	c.refs = append(c.refs, pendingRef{n, text, c.base, slices.Clone(c.path)})
+	c.refs = append(c.refs, pendingRef{
+		from: n,
+		text: text,
+		base: c.base,
+		path: slices.Clone(c.path),
+	})
 	return nil
 }
 

@@ -116,7 +116,11 @@ func (w *walker) reject() bool {
 // fail reports a problem at the current path, or ends a quiet walk.
 func (w *walker) fail(format string, args ...any) {
 	if !w.reject() {
-		w.add(Problem{PathText(w.path), pointerOf(w.path), fmt.Sprintf(format, args...)})
+		w.add(Problem{
+			Path:    PathText(w.path),
+			Pointer: pointerOf(w.path),
+			Message: fmt.Sprintf(format, args...),
+		})
 	}
 }
 

@@ -176,10 +176,15 @@ func Plain(value string) bool {
 	switch {
 	case len(v) < 4, Placeholder(v), strings.Trim(v, "0123456789.,-+") == "":
 		return true
-	case strings.Contains(v, "://"), strings.HasPrefix(v, "/"), strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~"),
+	case strings.Contains(v, "://"),
+		strings.HasPrefix(v, "/"),
+		strings.HasPrefix(v, "./"),
+		strings.HasPrefix(v, "~"),
 		strings.HasPrefix(v, "../"):
 		return true
-	case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/'):
+	case len(v) > 2 &&
+		v[1] == ':' &&
+		(v[2] == '\\' || v[2] == '/'):
 		return true
 	}
 	return slices.Contains(table().Constants, strings.ToLower(v))

@@ -131,7 +131,8 @@ func (r *tomlReader) begin(e *unstable.Node) {
 	keys := e.Key()
 	keys.Next()
 	start, _ := r.span(keys.Node())
-	r.starts = append(r.starts, max(r.skip, bytes.LastIndexByte(r.text[:start], '\n')+1))
+	line := bytes.LastIndexByte(r.text[:start], '\n') + 1
+	r.starts = append(r.starts, max(r.skip, line))
 }
 
 // without returns the text with duplicates blanked: for a table, all of its content.

@@ -67,7 +67,10 @@ func main() {
 	if err == nil {
 		err = p.report()
 	}
-	if err := errors.Join(err, newAxe(*root).update(*check), newWidget(*root).update(*check)); err != nil {
+	err = errors.Join(err,
+		newAxe(*root).update(*check),
+		newWidget(*root).update(*check))
+	if err != nil {
 		fail(err)
 	}
 }

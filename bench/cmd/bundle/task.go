@@ -132,7 +132,13 @@ func printTable(w io.Writer, folder string, tasks []*task) error {
 			result = fmt.Sprintf("%d files", t.files)
 		}
 		fmt.Fprintf(tab, "%s\t%s\t%.2f s\t%.2f s\t%.0f MiB\t%.0f MiB\t%s\n",
-			t.name, t.who, t.cpu.Seconds(), t.wall.Seconds(), float64(t.memory)/mib, float64(t.own)/mib, result)
+			t.name,
+			t.who,
+			t.cpu.Seconds(),
+			t.wall.Seconds(),
+			float64(t.memory)/mib,
+			float64(t.own)/mib,
+			result)
 	}
 	return tab.Flush()
 }

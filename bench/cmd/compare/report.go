@@ -127,7 +127,10 @@ func columnsOf(w fix.Workload) []trial.Column {
 // details returns all figures of one workload, one row per peer.
 func details(t *trial.Trial, w fix.Workload) string {
 	columns := columnsOf(w)
-	if slices.ContainsFunc(t.Records, func(r trial.Record) bool { return r.Figures["null_ratio"] > 0 }) {
+	sliced := slices.ContainsFunc(t.Records, func(r trial.Record) bool {
+		return r.Figures["null_ratio"] > 0
+	})
+	if sliced {
 		columns = slicesColumns()
 	}
 	var rows [][]string

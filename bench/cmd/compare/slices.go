@@ -133,8 +133,14 @@ func (c *contender) take(d time.Duration) error {
 	result, err := c.g.Run(load.Plan{
 		Warmup:  settling,
 		Measure: d,
-		Begin:   func() (err error) { begin, err = system.CPUTime(c.proc.PID()); return err },
-		End:     func() (err error) { end, err = system.CPUTime(c.proc.PID()); return err },
+		Begin: func() (err error) {
+			begin, err = system.CPUTime(c.proc.PID())
+			return err
+		},
+		End: func() (err error) {
+			end, err = system.CPUTime(c.proc.PID())
+			return err
+		},
 	})
 	if err != nil {
 		return c.proc.Explain(err)

@@ -45,7 +45,13 @@ func (b *bench) report() string {
 	}
 	var rows [][]string
 	for _, r := range b.judge().Rows() {
-		rows = append(rows, []string{r.What, r.Figure, r.Value, r.Bound, r.Verdict})
+		rows = append(rows, []string{
+			r.What,
+			r.Figure,
+			r.Value,
+			r.Bound,
+			r.Verdict,
+		})
 	}
 	return text + trial.Table("### Bounds", 1,
 		[]string{"workload", "what", "measured", "bound", ""}, rows)

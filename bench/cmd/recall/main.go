@@ -159,7 +159,8 @@ func measure(ctx context.Context, c *recall.Corpus, words *staticmcp.Vectors, re
 	}
 	if *verbose {
 		for _, q := range single {
-			if found := others["slipway"](&q); !slices.ContainsFunc(found[:min(5, len(found))], q.Answers) {
+			found := others["slipway"](&q)
+			if !slices.ContainsFunc(found[:min(5, len(found))], q.Answers) {
 				fmt.Printf("%s: %s: %s\n", c.Name, q.Phrasings[0], found)
 			}
 		}

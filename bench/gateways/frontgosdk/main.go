@@ -29,7 +29,10 @@ type client struct {
 
 // stdio starts the server and connects to it with the library's transport.
 func stdio(ctx context.Context, command []string) (http.Handler, error) {
-	server, err := (&foreign.CommandTransport{Command: exec.Command(command[0], command[1:]...)}).Connect(ctx)
+	process := &foreign.CommandTransport{
+		Command: exec.Command(command[0], command[1:]...),
+	}
+	server, err := process.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}

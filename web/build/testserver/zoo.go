@@ -332,7 +332,7 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 	}
 	switch m.Params.Name {
 	case "echo_fields":
-		return object{"content": []object{{"type": "text", "text": string(r.Params.Arguments)}}}, nil
+		return text(string(r.Params.Arguments)), nil
 	case "show":
 		return show(kind), nil
 	case "ask":
