@@ -520,7 +520,9 @@ func (k *Credentials) obtainAgain(ctx context.Context, login *record) (*record, 
 			},
 		}
 		if secret := login.Client.Secret; secret != "" {
-			settings.Client.Secret = func(context.Context) (string, error) { return secret, nil }
+			settings.Client.Secret = func(context.Context) (string, error) {
+				return secret, nil
+			}
 		}
 		if key := login.Client.Key; key != "" {
 			settings.Client.Key = func(context.Context) (string, error) { return key, nil }

@@ -62,7 +62,11 @@ type discovery struct {
 
 // discover finds the authorization server of a server and its metadata. issuer, if not
 // empty, is the one that the user selected.
-func (w *web) discover(ctx context.Context, server, issuer string, d demand) (*discovery, error) {
+func (w *web) discover(
+	ctx context.Context,
+	server, issuer string,
+	d demand,
+) (*discovery, error) {
 	found := &discovery{dpop: d.dpop}
 	doc, err := w.resource(ctx, server, d.metadata)
 	switch {
@@ -216,7 +220,11 @@ func canonicalResource(server string) string {
 
 // withoutResource finds the authorization server of a server without metadata: the issuer
 // that the user selected, or as in 2025-03-26 the root of the server.
-func (w *web) withoutResource(ctx context.Context, server, issuer string, found *discovery) error {
+func (w *web) withoutResource(
+	ctx context.Context,
+	server, issuer string,
+	found *discovery,
+) error {
 	if issuer == "" {
 		u, err := url.Parse(server)
 		if err != nil {

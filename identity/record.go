@@ -154,7 +154,9 @@ func (s *Store) saveLogin(ctx context.Context, r *record) (replaced []*record, e
 		replaced = nil
 		for name, e := range all {
 			old := e.Login
-			if old != nil && old.Principal == r.Principal && SameServer(old.Server, r.Server) {
+			if old != nil &&
+				old.Principal == r.Principal &&
+				SameServer(old.Server, r.Server) {
 				replaced = append(replaced, old)
 				delete(all, name)
 			}

@@ -376,7 +376,11 @@ func (s *Store) registration(_ context.Context, issuer, kind string) (*registrat
 }
 
 // saveRegistration stores a client that was registered.
-func (s *Store) saveRegistration(ctx context.Context, issuer, kind string, r *registration) error {
+func (s *Store) saveRegistration(
+	ctx context.Context,
+	issuer, kind string,
+	r *registration,
+) error {
 	return s.update(ctx, func(all contents) bool {
 		all[clientName(issuer, kind)] = entry{Client: &clientRecord{
 			Issuer:       issuer,

@@ -434,7 +434,11 @@ func (v *Vault) Join(ctx context.Context, id, browser string) (address string, e
 
 // Answer handles the answer with which a browser returns from a login, and returns the ID of
 // its ticket. The answer of another browser than the one that began changes nothing.
-func (v *Vault) Answer(ctx context.Context, browser string, query url.Values) (id string, err error) {
+func (v *Vault) Answer(
+	ctx context.Context,
+	browser string,
+	query url.Values,
+) (id string, err error) {
 	host, err := v.hosted()
 	if err != nil {
 		return "", err

@@ -223,7 +223,12 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 
 // adopt makes a connected source the one of the target, and reports whether it did. If
 // another attempt has begun, it closes the source.
-func (t *target) adopt(attempt int, live *client.Source, closer io.Closer, memory bool) bool {
+func (t *target) adopt(
+	attempt int,
+	live *client.Source,
+	closer io.Closer,
+	memory bool,
+) bool {
 	t.mu.Lock()
 	if attempt != t.attempt {
 		t.mu.Unlock()

@@ -164,7 +164,11 @@ func (c *comparison) compareInfo(name string, f *os.File) error {
 }
 
 // compareFolder compares the entries of a folder, and sends its files to the channel.
-func (c *comparison) compareFolder(ctx context.Context, name string, files chan<- string) error {
+func (c *comparison) compareFolder(
+	ctx context.Context,
+	name string,
+	files chan<- string,
+) error {
 	if ctx.Err() != nil {
 		return nil
 	}

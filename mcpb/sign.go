@@ -135,7 +135,12 @@ func changeSignature(ctx context.Context, name string, limits *Limits,
 // length of the block, so that length is first determined with a sample. Elliptic curve
 // signatures vary in length, so signing is repeated until one fits. A sample may have a
 // very rare length, so several samples are used.
-func signArchive(ctx context.Context, a *Archive, id *Identity, o *SignOptions) ([]byte, error) {
+func signArchive(
+	ctx context.Context,
+	a *Archive,
+	id *Identity,
+	o *SignOptions,
+) ([]byte, error) {
 	hash, err := cms.HashOf(id.key.Public())
 	if err != nil {
 		return nil, err

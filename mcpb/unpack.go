@@ -42,7 +42,11 @@ type UnpackReport struct {
 // of the archive, and nothing is written outside the folder. Unpack does not verify a
 // signature; use [Verify] for that. If the folder is not empty, the error matches
 // [fs.ErrExist].
-func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*UnpackReport, error) {
+func Unpack(
+	ctx context.Context,
+	name, dir string,
+	opts *UnpackOptions,
+) (*UnpackReport, error) {
 	o := valueOf(opts)
 	a, err := OpenArchive(name, o.Limits)
 	if err != nil {

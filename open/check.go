@@ -194,7 +194,11 @@ func checkInput(ctx context.Context, arg string) (*check.Report, error) {
 }
 
 // checkSource opens any other source and checks its catalog.
-func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+func checkSource(
+	ctx context.Context,
+	arg string,
+	opts *CheckOptions,
+) (*check.Report, error) {
 	src, err := Open(ctx, arg, opts.Open)
 	if err != nil {
 		return nil, err

@@ -169,7 +169,11 @@ func (e *entries) detect(ctx context.Context) (*Addition, error) {
 }
 
 // path creates a definition from a file or folder.
-func (e *entries) path(ctx context.Context, path string, info fs.FileInfo) (*Addition, error) {
+func (e *entries) path(
+	ctx context.Context,
+	path string,
+	info fs.FileInfo,
+) (*Addition, error) {
 	e.arg = path
 	if isBundle(path, info) {
 		return e.local(ctx)
@@ -217,7 +221,11 @@ func (e *entries) fail(err error, hint string) *Error {
 }
 
 // document creates a definition from a server.json; from is its URL, or empty.
-func (e *entries) document(ctx context.Context, text []byte, from string) (*Addition, error) {
+func (e *entries) document(
+	ctx context.Context,
+	text []byte,
+	from string,
+) (*Addition, error) {
 	doc, err := registry.Parse(text)
 	if err != nil {
 		return nil, e.fail(fmt.Errorf("no server.json: %w", err), entryHint)

@@ -110,7 +110,11 @@ func inherited(env, keepOut []string) []string {
 }
 
 // openServer opens the live server at a URL.
-func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.Source, error) {
+func openServer(
+	ctx context.Context,
+	arg, address string,
+	o *LiveOptions,
+) (mcp.Source, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return nil, &Error{
@@ -214,7 +218,11 @@ func refusesAccess(err error) bool {
 // openSiteUnlessStream opens a site. Some servers answer every request, even for a
 // manifest, with an endless event stream. A concurrent probe detects that and cancels the
 // attempt.
-func openSiteUnlessStream(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
+func openSiteUnlessStream(
+	ctx context.Context,
+	t *target,
+	opts *Options,
+) (mcp.Source, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	probed := make(chan struct{})

@@ -102,7 +102,11 @@ func runBundle(
 }
 
 // openBundle opens a bundle. Its errors have the exit code and hint of bundle commands.
-func openBundle(ctx context.Context, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
+func openBundle(
+	ctx context.Context,
+	name string,
+	opts *mcpb.OpenOptions,
+) (*mcpb.Source, error) {
 	src, err := mcpb.Open(ctx, name, opts)
 	if err != nil {
 		if f := bundleFailure(name, err); f != nil {

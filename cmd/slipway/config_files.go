@@ -42,7 +42,11 @@ func userFile() (string, error) {
 // defaultFiles returns the definitions files of a command: the given ones, or else the file
 // of the project or of the user. The scope of client files is that of the definitions,
 // unless a flag sets it; with a flag, only the definitions of that scope are used.
-func defaultFiles(cmd *cobra.Command, files []string, scope *clients.Scope) ([]string, error) {
+func defaultFiles(
+	cmd *cobra.Command,
+	files []string,
+	scope *clients.Scope,
+) ([]string, error) {
 	if len(files) > 0 {
 		return files, nil
 	}

@@ -81,7 +81,12 @@ that decide. The exit code is 1 if the request is denied.
 }
 
 // explainHint returns the next step after a denial, or "". args are those of the command.
-func explainHint(set *policy.Set, r *policy.Request, d *policy.Decision, args []string) string {
+func explainHint(
+	set *policy.Set,
+	r *policy.Request,
+	d *policy.Decision,
+	args []string,
+) string {
 	if len(d.Scopes) > 0 {
 		user := ""
 		if r.Principal == nil {

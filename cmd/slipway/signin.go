@@ -48,7 +48,11 @@ func (s *signInFlags) conflicts(f *serveFlags) (all []conflict) {
 }
 
 // openBroker makes the server the authorization server of its clients.
-func (f *serveFlags) openBroker(cmd *cobra.Command, r *stax.Resolver, log *slog.Logger) error {
+func (f *serveFlags) openBroker(
+	cmd *cobra.Command,
+	r *stax.Resolver,
+	log *slog.Logger,
+) error {
 	s := &f.signIn
 	if s.issuer == "" {
 		return nil

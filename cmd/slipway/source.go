@@ -176,7 +176,11 @@ func withSource(cmd *cobra.Command, arg string, do func(c *openSource) error) er
 }
 
 // withSources opens the sources in args and closes them after do.
-func withSources(cmd *cobra.Command, args []string, do func(opened []*openSource) error) error {
+func withSources(
+	cmd *cobra.Command,
+	args []string,
+	do func(opened []*openSource) error,
+) error {
 	var opened []*openSource
 	var next func(*openSource) error
 	next = func(c *openSource) error {

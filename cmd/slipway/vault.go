@@ -35,7 +35,11 @@ func (f *connectFlags) settings(cmd *cobra.Command) identity.Settings {
 
 // openVault makes the servers of definitions usable with the login of each caller. Without an
 // issuer of callers and an address for their browsers, servers that need it are refused.
-func (f *serveFlags) openVault(cmd *cobra.Command, r *stax.Resolver, log *slog.Logger) error {
+func (f *serveFlags) openVault(
+	cmd *cobra.Command,
+	r *stax.Resolver,
+	log *slog.Logger,
+) error {
 	r.Shared = !f.stdio
 	issued := len(f.issuers) > 0 || f.signIn.issuer != ""
 	r.Tokens = r.Shared && issued

@@ -417,7 +417,12 @@ func (b *Broker) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // providerRefused reports to the client that the provider has not signed the user in.
-func (b *Broker) providerRefused(w http.ResponseWriter, r *http.Request, t *transaction, err error) {
+func (b *Broker) providerRefused(
+	w http.ResponseWriter,
+	r *http.Request,
+	t *transaction,
+	err error,
+) {
 	e := t.event(Refused)
 	e.Reason = "the login at the identity provider failed"
 	b.record(r, e)
@@ -471,7 +476,12 @@ func (b *Broker) redirectError(
 }
 
 // redirect answers a request for a code, with the issuer (RFC 9207).
-func (b *Broker) redirect(w http.ResponseWriter, r *http.Request, t *transaction, answer url.Values) {
+func (b *Broker) redirect(
+	w http.ResponseWriter,
+	r *http.Request,
+	t *transaction,
+	answer url.Values,
+) {
 	if t.State != "" {
 		answer.Set("state", t.State)
 	}

@@ -26,7 +26,11 @@ type shelved[V any] struct {
 
 // newShelf returns an empty shelf. Items expire after life. The shelf has at most most items, and
 // at most mostOfAnOwner of the same owner.
-func newShelf[V any](now func() time.Time, life time.Duration, most, mostOfAnOwner int) *shelf[V] {
+func newShelf[V any](
+	now func() time.Time,
+	life time.Duration,
+	most, mostOfAnOwner int,
+) *shelf[V] {
 	return &shelf[V]{
 		now:           now,
 		life:          life,

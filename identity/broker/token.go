@@ -383,7 +383,12 @@ func (b *Broker) revoke(w http.ResponseWriter, r *http.Request) {
 }
 
 // revokeToken ends the session of a token of a client, if there is one.
-func (b *Broker) revokeToken(ctx context.Context, r *http.Request, c *client, token string) error {
+func (b *Broker) revokeToken(
+	ctx context.Context,
+	r *http.Request,
+	c *client,
+	token string,
+) error {
 	k, err := b.keys(ctx)
 	if err != nil {
 		return err

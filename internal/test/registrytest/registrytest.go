@@ -137,7 +137,8 @@ func (r *Registry) one(w http.ResponseWriter, name, version string) {
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		d := e.described()
-		if d.Name == name && (d.Version == version || version == "latest" && !e.Old) {
+		if d.Name == name &&
+			(d.Version == version || version == "latest" && !e.Old) {
 			r.write(w, http.StatusOK, "response", e.answer())
 			return
 		}

@@ -313,7 +313,11 @@ func dialError(addr string, err error) error {
 }
 
 // dial connects to an address. Without an answer it gives up after timeout.
-func (h *host) dial(ctx context.Context, address string, timeout time.Duration) (net.Conn, error) {
+func (h *host) dial(
+	ctx context.Context,
+	address string,
+	timeout time.Duration,
+) (net.Conn, error) {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, dialError(address, err)

@@ -68,7 +68,9 @@ func (w *world) startLoad(ctx context.Context, load *sync.WaitGroup) []*user {
 	versions := []mcp.Version{mcp.Version20250618, mcp.Version20251125, mcp.Version20260728}
 	for i := range clients {
 		time.Sleep(3 * time.Millisecond)
-		load.Go(func() { w.runClient(ctx, "client"+strconv.Itoa(i), versions[i%len(versions)]) })
+		load.Go(func() {
+			w.runClient(ctx, "client"+strconv.Itoa(i), versions[i%len(versions)])
+		})
 	}
 	return all
 }
@@ -238,7 +240,11 @@ func (u *user) post(ctx context.Context, target, body string) (reply, error) {
 }
 
 // request returns a request with the header fields of the user's session, if there is one.
-func (u *user) request(ctx context.Context, method string, body io.Reader) (*http.Request, error) {
+func (u *user) request(
+	ctx context.Context,
+	method string,
+	body io.Reader,
+) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, endpoint, body)
 	if err != nil {
 		return nil, err
