@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
-	"github.com/slipway-mcp/slipway/cluster/nats"
-	"github.com/slipway-mcp/slipway/cluster/redis"
+	"github.com/slipway-mcp/slipway/internal/nats"
+	"github.com/slipway-mcp/slipway/internal/redis"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 	"github.com/slipway-mcp/slipway/internal/test/redistest"
 )

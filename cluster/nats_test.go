@@ -21,7 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/slipway-mcp/slipway/cluster"
-	"github.com/slipway-mcp/slipway/cluster/nats"
+	"github.com/slipway-mcp/slipway/internal/nats"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 )
 

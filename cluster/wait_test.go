@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
-	"github.com/slipway-mcp/slipway/cluster/redis"
+	"github.com/slipway-mcp/slipway/internal/redis"
 	"github.com/slipway-mcp/slipway/internal/test/redistest"
 )
 

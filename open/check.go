@@ -12,18 +12,18 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/siteapps"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
 // CheckOptions configure [Check]. The zero value and nil are the defaults.
 type CheckOptions struct {
 	// Site configures the checks of StaticMCP sites.
-	Site *lint.Options
+	Site *sitelint.Options
 	// Bundle configures the checks of bundles.
 	Bundle *mcpb.CheckOptions
 	// Open configures how sources other than files are opened.
@@ -93,7 +93,7 @@ func checkSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 			}
 		}
 		var err error
-		if report, err = lint.CheckURL(ctx, t.rest, opts.Site); err != nil {
+		if report, err = sitelint.CheckURL(ctx, t.rest, opts.Site); err != nil {
 			return nil, unreachable(arg, err, "")
 		}
 		return report, siteapps.Check(ctx, report, t.rest)
@@ -103,11 +103,11 @@ func checkSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		report, err = lint.CheckDir(ctx, t.arg, opts.Site)
+		report, err = sitelint.CheckDir(ctx, t.arg, opts.Site)
 	case filepath.Base(t.arg) == manifest:
 		return nil, manifestError(t.arg)
 	default:
-		report, err = lint.CheckZip(ctx, t.arg, opts.Site)
+		report, err = sitelint.CheckZip(ctx, t.arg, opts.Site)
 	}
 	if err != nil {
 		return nil, unreadable(t.arg, err)

@@ -19,10 +19,10 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/registry"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
 // EntryOptions configure [Entry]. The zero value and nil are the defaults.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/stax/registry"
+	"github.com/slipway-mcp/slipway/internal/registry"
 )
 
 // packaged creates a definition that starts a package of npm or PyPI.

@@ -72,7 +72,7 @@ var smallPatterns = []string{
 	projectModule + "/mcpb/...",
 	projectModule + "/stax/clients",
 	projectModule + "/stax/internal/...",
-	projectModule + "/stax/registry",
+	projectModule + "/internal/registry",
 	"database/sql",
 	"debug/...",
 	"encoding/xml",

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/identity"
-	"github.com/slipway-mcp/slipway/identity/broker"
+	"github.com/slipway-mcp/slipway/internal/broker"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 

@@ -23,7 +23,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/identity"
-	"github.com/slipway-mcp/slipway/identity/broker"
+	"github.com/slipway-mcp/slipway/internal/broker"
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/cluster/nats"
+	"github.com/slipway-mcp/slipway/internal/nats"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 	"github.com/slipway-mcp/slipway/mcp"
 )

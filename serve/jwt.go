@@ -16,8 +16,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/slipway-mcp/slipway/identity/broker"
 	"github.com/slipway-mcp/slipway/internal/base64url"
+	"github.com/slipway-mcp/slipway/internal/broker"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/identity/broker"
 	"github.com/slipway-mcp/slipway/internal/axe"
+	"github.com/slipway-mcp/slipway/internal/broker"
 	"github.com/slipway-mcp/slipway/internal/chromium"
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
 	"github.com/slipway-mcp/slipway/mcp"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
-	"github.com/slipway-mcp/slipway/cluster/nats"
+	"github.com/slipway-mcp/slipway/internal/nats"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 	"github.com/slipway-mcp/slipway/serve"
 )

@@ -13,7 +13,7 @@
 //	path := "tools/get_country/" + staticmcp.EncodeName("Côte d’Ivoire") + ".json"
 //	// tools/get_country/cote_d_ivoire.json
 //
-// Package staticmcp/lint checks and repairs sites.
+// Package internal/sitelint checks and repairs sites.
 //
 // Writing follows the StaticMCP standard to the letter: section 1 for the manifest, 2 for
 // folders, 3 for names, 4 for resources, 5 for answers. Reading also accepts the variants

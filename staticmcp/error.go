@@ -1,6 +1,6 @@
 package staticmcp
 
-import "github.com/slipway-mcp/slipway/staticmcp/internal/site"
+import "github.com/slipway-mcp/slipway/internal/site"
 
 // SiteError is why a site as a whole cannot be opened or checked.
 type SiteError struct {

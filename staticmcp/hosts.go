@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 )
 
 // Host describes the known limits and behaviour of a web host for sites. A limit of zero

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )

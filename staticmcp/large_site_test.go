@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -216,7 +216,7 @@ func BenchmarkCheck(b *testing.B) {
 	dir := bigFiles{5000, bigManifest(5000)}.write(b)
 	b.ResetTimer()
 	for b.Loop() {
-		report, err := lint.CheckDir(b.Context(), dir, nil)
+		report, err := sitelint.CheckDir(b.Context(), dir, nil)
 		if err != nil || !report.OK(true) {
 			b.Fatal(report, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 )
 
 // listing is the names in a folder of a site that can be answers.

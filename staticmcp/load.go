@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 )
 
 // document returns the file at path, reading it again if it has expired.

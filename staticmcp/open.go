@@ -6,7 +6,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 )
 
 // Open opens a site whose files are in fsys, such as one embedded in a program, with

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 )
 
 // Options configure how a site is read. A nil *Options and the zero value mean the

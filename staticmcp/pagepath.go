@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+	"github.com/slipway-mcp/slipway/internal/site"
 )
 
 // textForm is a rule that turns the text of one argument into parts of a path.

@@ -11,7 +11,7 @@ import (
 	snowball "github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
 
-	"github.com/slipway-mcp/slipway/staticmcp/eval"
+	"github.com/slipway-mcp/slipway/internal/eval"
 )
 
 // Baseline ranks texts with BM25 over stemmed words and nothing else: what a search must

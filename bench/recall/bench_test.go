@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/bench/recall"
+	"github.com/slipway-mcp/slipway/internal/eval"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 // built returns the site of a corpus with its questions, one phrasing each.

@@ -19,10 +19,10 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/eval"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 //go:embed questions/*.tsv

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/bench/recall"
-	"github.com/slipway-mcp/slipway/staticmcp/eval"
+	"github.com/slipway-mcp/slipway/internal/eval"
 )
 
 // Goals on documents that the weights were not chosen with: the mean over all single

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
-	"github.com/slipway-mcp/slipway/cluster/nats"
-	"github.com/slipway-mcp/slipway/cluster/redis"
+	"github.com/slipway-mcp/slipway/cluster/engine"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -110,14 +109,8 @@ func (f *clusterFlags) join(
 // clusterForm is the hint for a wrong URL.
 const clusterForm = "for example --cluster nats://nats.internal:4222 or redis://valkey.internal:6379/0"
 
-// clusterEngine is an engine with the addresses of its servers, as host:port.
-type clusterEngine interface {
-	cluster.Engine
-	Hosts() []string
-}
-
 // open returns the engine, without connecting to it.
-func (f *clusterFlags) open() (clusterEngine, error) {
+func (f *clusterFlags) open() (engine.Engine, error) {
 	var secret func() (string, error)
 	if f.passwordFile != "" {
 		secret = func() (string, error) {
@@ -128,19 +121,10 @@ func (f *clusterFlags) open() (clusterEngine, error) {
 			return nil, badInput("", "cluster password file: %v", err)
 		}
 	}
-	var engine clusterEngine
-	var err error
-	switch scheme, _, _ := strings.Cut(f.urls, "://"); scheme {
-	case "nats", "tls":
-		engine, err = nats.Open(f.urls, &nats.Options{Secret: secret})
-	case "redis", "rediss":
-		engine, err = redis.Open(f.urls, &redis.Options{Password: secret})
-	default:
-		err = errors.New("want nats:// or tls:// for NATS, redis:// or rediss:// for Redis or Valkey")
-	}
+	opened, err := engine.Open(f.urls, &engine.Options{Secret: secret})
 	switch {
 	case err == nil:
-		return engine, nil
+		return opened, nil
 	case strings.Contains(f.urls, "@"):
 		return nil, usage("use --cluster-password-file for the password", "--cluster: %v", err)
 	}

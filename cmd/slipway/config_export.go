@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/stax/registry"
+	"github.com/slipway-mcp/slipway/internal/registry"
 )
 
 func newConfigExport() *cobra.Command {

@@ -18,15 +18,15 @@ import (
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/doctor"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/registry"
 	"github.com/slipway-mcp/slipway/internal/settings"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
-	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
 // rulesPage is the address of the reference of all rules.
@@ -35,7 +35,7 @@ const rulesPage = "https://github.com/slipway-mcp/slipway/blob/main/docs/referen
 // rules returns all rules of all formats.
 func rules() []check.Rule {
 	return slices.Concat(
-		cataloglint.Rules(), apps.Rules(), lint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
+		cataloglint.Rules(), apps.Rules(), sitelint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
 		lock.Rules(), freeze.Rules(), sitebuild.Rules(), settings.Rules(),
 		doctor.Rules(), calltest.Rules(),
 	)

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/registry"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/style"
-	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
 // registryVariable is the environment variable with the URL of the registry.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/identity"
-	"github.com/slipway-mcp/slipway/identity/broker"
+	"github.com/slipway-mcp/slipway/internal/broker"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax"
 )

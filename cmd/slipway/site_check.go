@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +20,7 @@ import (
 // siteCheck is the flags of site check.
 type siteCheck struct {
 	reporting
-	lint.Options
+	sitelint.Options
 	fix, dryRun bool
 }
 
@@ -72,8 +72,8 @@ Rules: docs/reference/rules.md.`,
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "first repair problems that can be fixed without losing data")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: print the repairs without making them")
 	allowSecretFlag(cmd.Flags(), &o.AllowSecrets)
-	cmd.Flags().Var(someOf(&o.Readers, lint.Readers()...), "for",
-		"also report what these other `readers` cannot read: "+strings.Join(lint.Readers(), ", "))
+	cmd.Flags().Var(someOf(&o.Readers, sitelint.Readers()...), "for",
+		"also report what these other `readers` cannot read: "+strings.Join(sitelint.Readers(), ", "))
 	cmd.Flags().Var(someOf(&o.Hosts, staticmcp.HostNames()...), "host",
 		"check the site against the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
 	return cmd
@@ -114,8 +114,8 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 	if err != nil {
 		return open.Check(cmd.Context(), arg, &open.CheckOptions{SiteOnly: true}) // it returns the right error
 	}
-	repairs, report, err := lint.Fix(cmd.Context(), arg,
-		&lint.FixOptions{
+	repairs, report, err := sitelint.Fix(cmd.Context(), arg,
+		&sitelint.FixOptions{
 			Check:  &o.Options,
 			DryRun: o.dryRun,
 		})

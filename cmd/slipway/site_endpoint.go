@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-mcp/slipway/internal/edge"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/edge"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 

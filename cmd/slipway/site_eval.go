@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/eval"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 func newSiteEval() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	shell "github.com/slipway-mcp/slipway/internal/process"
-	"github.com/slipway-mcp/slipway/sitebuild/project"
+	"github.com/slipway-mcp/slipway/internal/project"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 

@@ -4,7 +4,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,13 +15,13 @@ import (
 // allowSecretFlag adds the flag that accepts findings about secrets.
 func allowSecretFlag(flags *pflag.FlagSet, list *[]string) {
 	check := func(word string) error {
-		if err := lint.CheckAllowedSecret(word); err != nil {
+		if err := sitelint.CheckAllowedSecret(word); err != nil {
 			return usage("the hint of each finding has its fingerprint", "%v", err)
 		}
 		return nil
 	}
 	flags.Var(each(list, check), "allow-secret",
-		"accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(lint.SecretKinds(), ", "))
+		"accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(sitelint.SecretKinds(), ", "))
 }
 
 // environ returns the environment of the command to freeze: the variables that programs

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/edge"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/edge"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
@@ -39,7 +39,7 @@ func TestStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := written(t, s, opts)
-			report, err := lint.Check(ctx, m, nil)
+			report, err := sitelint.Check(ctx, m, nil)
 			if err != nil || !report.OK(true) {
 				t.Errorf("%v: %v", err, ruletest.Findings(report))
 			}

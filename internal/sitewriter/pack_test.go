@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/packs"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
 )
 
 // cities returns a site with a resource and three answers for each of n cities. edited is the
@@ -78,7 +78,7 @@ func TestPacked(t *testing.T) {
 		t.Errorf("%d files for %d pages", r.Files, n)
 	}
 	checkAnswers(t, dir, n)
-	report, err := lint.CheckDir(ctx, dir, nil)
+	report, err := sitelint.CheckDir(ctx, dir, nil)
 	if err != nil || len(report.Findings()) > 0 {
 		t.Fatalf("%d findings, such as %v; %v", len(report.Findings()), report.Findings()[:1], err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
@@ -90,7 +90,7 @@ func TestFallback(t *testing.T) {
 	if catalog, err := offline.Catalog(ctx); err != nil || catalog.Tool("get_item") == nil {
 		t.Errorf("got %v %v", catalog, err)
 	}
-	report, err := lint.CheckDir(ctx, dir, nil)
+	report, err := sitelint.CheckDir(ctx, dir, nil)
 	if err != nil || !report.OK(false) {
 		t.Errorf("%v: %v", err, ruletest.Findings(report))
 	}

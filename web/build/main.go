@@ -1,5 +1,5 @@
 // Command build bundles the page of slipway inspect from web/src into inspect/dist, and copies axe-core
-// into internal/axe. It also bundles the search widget of sites into sitebuild/edge/widget.
+// into internal/axe. It also bundles the search widget of sites into internal/edge/widget.
 //
 //	npm ci --prefix web
 //	go run -C web/build .

@@ -16,7 +16,7 @@ import (
 const maxWidget = 20_000
 
 // widget is the search widget of sites: the core, which is the same for every language, and a
-// part with the stemmer and the stop words of each. sitebuild/edge joins them.
+// part with the stemmer and the stop words of each. internal/edge joins them.
 type widget struct {
 	// js is the folder of the sources, and dist that of the result.
 	js, dist string

@@ -27,8 +27,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/install"
 	"github.com/slipway-mcp/slipway/bench/recall"
+	"github.com/slipway-mcp/slipway/internal/eval"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 var (

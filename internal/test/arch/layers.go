@@ -58,19 +58,19 @@ func Layers() *Plan {
 				"internal/test/redistest",
 			},
 			1: {"check", "cluster", "mcp", "mcp/tap", "sitebuild/internal/convert"},
-			2: {"cluster/nats", "cluster/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
+			2: {"internal/nats", "internal/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
 				"internal/servercard",
-				"internal/test/ruletest", "staticmcp/internal/site"},
-			3: {"apps", "compose", "identity/broker", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"staticmcp/eval", "staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
+				"internal/test/ruletest", "internal/site"},
+			3: {"apps", "cluster/engine", "compose", "internal/broker", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
+			4: {"internal/eval", "internal/sitelint", "client", "internal/edge", "internal/loopback",
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},
 			5: {
 				"internal/mcplog", "internal/telemetry", "mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
-				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest", "sitebuild/project",
+				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest", "internal/project",
 			},
-			6: {"fleet", "internal/calltest", "internal/settings", "serve", "stax/clients", "stax/registry"},
+			6: {"fleet", "internal/calltest", "internal/settings", "serve", "stax/clients", "internal/registry"},
 			7: {"internal/doctor", "internal/test/simulation", "sitebuild"},
 			8: {"inspect", "open"},
 			9: {
@@ -117,7 +117,7 @@ func Layers() *Plan {
 			},
 			{
 				Module: "github.com/go-jose/go-jose/v4",
-				Rooms:  []string{"identity", "identity/broker", "serve"},
+				Rooms:  []string{"identity", "internal/broker", "serve"},
 				Saves: "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has " +
 					"no dependencies of its own",
 			},
@@ -130,20 +130,20 @@ func Layers() *Plan {
 			},
 			{
 				Module: "github.com/gomodule/redigo",
-				Rooms:  []string{"cluster/redis"},
+				Rooms:  []string{"internal/redis"},
 				Saves: "the protocol of Redis and Valkey with TLS, scripts and a pool of connections, for 0.1 MB; see " +
 					"docs/decisions/0084-clusters.md",
 			},
 			{
 				Module: "github.com/nats-io/nats.go",
-				Rooms:  []string{"cluster/nats"},
+				Rooms:  []string{"internal/nats"},
 				Saves: "the protocol of NATS, with TLS, reconnecting to other servers and four ways to log in, for 0.4 MB; see " +
 					"docs/decisions/0090-nats.md",
 				Brings: []string{"github.com/nats-io/nuid", "golang.org/x/crypto"},
 			},
 			{
 				Module: "github.com/nats-io/nkeys",
-				Rooms:  []string{"cluster/nats"},
+				Rooms:  []string{"internal/nats"},
 				Tests:  true,
 				Saves:  "seeds and credentials files of NATS; nats.go brings it",
 			},

@@ -3,6 +3,7 @@ package arch
 import (
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,6 +19,25 @@ func TestHouse(t *testing.T) {
 	}
 	for _, p := range problems {
 		t.Error(p)
+	}
+}
+
+// TestPublicPackages limits what a reader of the library has to choose from. Packages that only
+// the program needs are internal.
+func TestPublicPackages(t *testing.T) {
+	const most = 25
+	var public []string
+	for _, floor := range Layers().Floors {
+		for _, dir := range floor {
+			first, _, _ := strings.Cut(dir, "/")
+			if strings.Contains("/"+dir+"/", "/internal/") || slices.Contains([]string{"cmd", "examples", "scripts"}, first) {
+				continue
+			}
+			public = append(public, dir)
+		}
+	}
+	if len(public) > most {
+		t.Errorf("%d packages are public, want at most %d: %s", len(public), most, strings.Join(public, ", "))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
+	"github.com/slipway-mcp/slipway/internal/sitelint"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
@@ -43,7 +43,7 @@ type Built struct {
 }
 
 // Open writes the site of in and opens it. It returns only errors of in. The test fails
-// unless the site can be written, passes [lint.Check], opens in strict mode, and has
+// unless the site can be written, passes [sitelint.Check], opens in strict mode, and has
 // each resource where a reader that knows only the standard expects it. opts may be nil.
 func Open(t testing.TB, in sitewriter.Input, opts *sitewriter.Options) (*Built, error) {
 	t.Helper()
@@ -71,7 +71,7 @@ func Open(t testing.TB, in sitewriter.Input, opts *sitewriter.Options) (*Built, 
 // resources.
 func (b *Built) check() {
 	b.t.Helper()
-	report, err := lint.Check(b.t.Context(), b.Files, nil)
+	report, err := sitelint.Check(b.t.Context(), b.Files, nil)
 	if err != nil || !report.OK(false) {
 		b.t.Errorf("check: %v %v", err, report.Findings())
 	}
