@@ -236,8 +236,8 @@ func (m *formMaker) target(ref []byte) (pointer string, text []byte) {
 	return pointer, m.root[start:end]
 }
 
-// unescapeFragment decodes the percent-encoding of a URI fragment (RFC 3986, section 2.1). An
-// incomplete escape stays as it is, so a pointer with one is only not found.
+// unescapeFragment decodes the percent-encoding of a URI fragment (RFC 3986, section 2.1). A
+// percent sign without a hexadecimal digit after it stays as it is.
 func unescapeFragment(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
