@@ -134,5 +134,12 @@ func TestDecisionAllocations(t *testing.T) {
 		if got := testing.AllocsPerRun(100, func() { tt.engine.Tool(who, cat, "s1_x", now) }); got > tt.most {
 			t.Errorf("%s: %v allocations, at most %v", name, got, tt.most)
 		}
+		allowed := true
+		if got := testing.AllocsPerRun(100, func() {
+			_, _, ok := tt.engine.Allows(who, cat, "s1_x", now)
+			allowed = allowed && ok
+		}); got > tt.most || !allowed {
+			t.Errorf("%s: %v allocations by the memo alone, at most %v; allowed: %v", name, got, tt.most, allowed)
+		}
 	}
 }
