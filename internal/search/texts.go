@@ -13,7 +13,7 @@ type texts struct {
 	data []byte
 	ends []int // of each text in data
 	// slots leads from the hash of a text to its number: the lower half is the number plus one, or
-	// 0, and the upper one is that of the hash. The first slot is that of the lower half of the hash.
+	// 0, and the upper one is that of the hash. The lower half of the hash says where to begin.
 	slots []uint64
 }
 
