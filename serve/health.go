@@ -36,7 +36,7 @@ const (
 
 // Health is the JSON that /healthz returns. Fields may be added.
 type Health struct {
-	// Status is [StatusOK], [StatusDraining] or [StatusUnavailable].
+	// Status is [StatusOK], [StatusStarting], [StatusDraining] or [StatusUnavailable].
 	Status string `json:"status"`
 	// Name and Version are those of the Source, and are absent while it is not available.
 	Name    string `json:"name,omitempty"`

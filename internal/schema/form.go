@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -237,16 +238,16 @@ func (m *formMaker) target(ref []byte) (pointer string, text []byte) {
 }
 
 // unescapeFragment decodes the percent-encoding of a URI fragment (RFC 3986, section 2.1). A
-// percent sign without a hexadecimal digit after it stays as it is.
+// percent sign without two hexadecimal digits after it stays as it is.
 func unescapeFragment(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
-		var c byte
-		n, err := fmt.Sscanf(text[i:min(i+3, len(text))], "%%%02x", &c)
-		if n == 1 && err == nil {
-			b.WriteByte(c)
-			i += 2
-			continue
+		if text[i] == '%' && i+2 < len(text) {
+			if c, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
 		}
 		b.WriteByte(text[i])
 	}

@@ -78,6 +78,7 @@ func TestForm(t *testing.T) {
 			"$defs":{"b":{"type":"object","properties":{"b":{"type":"boolean"}}}}}`, `object(a=text* b=boolean)`},
 		"ref by anchor": {`{"properties":{"x":{"$ref":"#n"}},"$defs":{"n":{"$anchor":"n","type":"integer"}}}`,
 			`object(x=integer)`},
+		"ref with an escape": {`{"$ref":"#/$defs/a%25%7e1b","$defs":{"a%/b":{"type":"integer"}}}`, `integer`},
 		"recursive": {`{"type":"object","properties":{"name":{"type":"string"},"child":{"$ref":"#"}}}`,
 			`object(name=text child=object@#)`},
 		"recursive list": {`{"$ref":"#/$defs/node","$defs":{"node":{"type":"object","properties":{
