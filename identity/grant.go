@@ -135,6 +135,7 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 	metadata := &clientMetadata{
 		ClientName:      f.client.name,
 		GrantTypes:      append(grantTypes, "refresh_token"),
+		ResponseTypes:   []string{},
 		ApplicationType: "native",
 		DPoPBound:       f.proof != nil && f.settings.DPoP,
 	}

@@ -207,10 +207,12 @@ func isDocumentID(id string) bool {
 
 // clientMetadata is what a registration sends (RFC 7591, section 2).
 type clientMetadata struct {
-	ClientName    string   `json:"client_name"`
-	RedirectURIs  []string `json:"redirect_uris,omitempty"`
-	GrantTypes    []string `json:"grant_types"`
-	ResponseTypes []string `json:"response_types,omitempty"`
+	ClientName   string   `json:"client_name"`
+	RedirectURIs []string `json:"redirect_uris,omitempty"`
+	GrantTypes   []string `json:"grant_types"`
+	// ResponseTypes is not omitted if it is empty: that would mean "code", which requires an
+	// address to return to (RFC 7591, section 2).
+	ResponseTypes []string `json:"response_types"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
 	// ApplicationType is native or web: OpenID Connect has other rules for the addresses of each.
 	ApplicationType string `json:"application_type"`

@@ -9,6 +9,7 @@ import (
 func TestOpaqueTokens(t *testing.T) {
 	playSignIn(t, "opaque.mjs", 2*patience,
 		"the provider told the gateway who they are",
+		"a user logged in on another device",
 		"unknown, revoked, foreign and narrow tokens were refused",
 		"a gateway with a wrong secret",
 		"logged out",

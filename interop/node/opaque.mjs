@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import assert from 'node:assert/strict';
 
 import { startBrowser } from './browser.mjs';
-import { children, freePort, signIn, start } from './programs.mjs';
+import { answerPages, children, freePort, signIn, start } from './programs.mjs';
 
 const require = createRequire(join(process.env.SLIPWAY_INTEROP_TOOLS, 'package.json'));
 const { Provider } = require('oidc-provider');
@@ -27,6 +27,7 @@ async function startProvider(resource, groups) {
       devInteractions: { enabled: true },
       registration: { enabled: true },
       revocation: { enabled: true },
+      deviceFlow: { enabled: true },
       introspection: { enabled: true },
       resourceIndicators: { enabled: true, useGrantedResource: () => true, getResourceServerInfo: () => info },
     },
@@ -99,7 +100,7 @@ try {
   writeFileSync(join(folder, 'rules.cedar'), '@id("staff")\npermit (principal in Group::"staff", action, resource);\n');
   const port = await freePort();
   const resource = `http://127.0.0.1:${port}/mcp`;
-  const provider = await startProvider(resource, { alice: ['staff'], eve: ['guests'] });
+  const provider = await startProvider(resource, { alice: ['staff'], dave: ['staff'], eve: ['guests'] });
   await serve(provider.issuer, port, 'a-secret-of-the-gateway');
 
   const unknown = await call(resource);
@@ -109,8 +110,11 @@ try {
 
   // Users log in with the command, whose tokens the gateway cannot read.
   for (const user of ['alice', 'eve']) {
-    const login = start(slipway, ['login', resource, '--no-browser'], { HOME: folder, SLIPWAY_STATE_DIR: join(folder, user) });
+    const port = String(await freePort());
+    const login = start(slipway, ['login', resource, '--no-browser', '--callback-port', port], { HOME: folder, SLIPWAY_STATE_DIR: join(folder, user) });
     const [, address] = await login.until(/(http:\/\/127\.0\.0\.1:\d+\/auth\?\S+)/);
+    const redirect = new URL(new URL(address).searchParams.get('redirect_uri'));
+    assert.equal(redirect.port, port);
     const browser = await startBrowser({ chromium, profile: join(folder, `browser-${user}`) });
     const pages = await signIn(browser, address, user);
     assert.equal(await login.ended, 0, `${login.text}\n${pages.join('\n---\n')}`);
@@ -125,6 +129,24 @@ try {
   assert.equal(denied.code, 4, denied.text);
   assert.match(denied.text, /denied by policy[^]*hint: .*log in as another one: slipway login http/);
   console.log('users logged in, and the provider told the gateway who they are');
+
+  // A user without a browser on this machine opens an address on another one, and compares the code there.
+  const device = start(slipway, ['login', resource, '--device', '--no-browser'], { HOME: folder, SLIPWAY_STATE_DIR: join(folder, 'dave') });
+  const [, page] = await device.until(/(http:\/\/127\.0\.0\.1:\d+\/device\S*)/);
+  const [, code] = await device.until(/enter the code (\S+)/);
+  const other = await startBrowser({ chromium, profile: join(folder, 'browser-dave') });
+  assert.equal(new URL(page).searchParams.get('user_code'), code);
+  const opened = await other.newPage();
+  await opened.goto(page);
+  await opened.locator('button:not([name=abort])').click(); // the code is the right one
+  await opened.waitForSelector('input[name=login]');
+  const shown = await answerPages(opened, 'dave');
+  assert.equal(await device.ended, 0, `${device.text}\n${shown.join('\n---\n')}`);
+  await other.close();
+  const byDevice = await run('dave', 'call', resource, 'get_status', 'code=404');
+  assert.equal(byDevice.code, 0, byDevice.text);
+  assert.ok(!serving.some(({ text }) => text.includes(code)), 'the code is in a log');
+  console.log('a user logged in on another device');
 
   // What the provider or the gateway refuses.
   const good = await provider.token('alice');

@@ -43,8 +43,15 @@ export function start(program, args, env = {}) {
 // signIn opens the address of a client, and answers the pages of a gateway and of an oidc-provider.
 export async function signIn(browser, address, user) {
   const page = await browser.newPage();
-  const seen = [];
   await page.goto(address);
+  const seen = await answerPages(page, user);
+  await page.close();
+  return seen;
+}
+
+// answerPages answers the page that is open and those that follow, and returns their texts.
+export async function answerPages(page, user) {
+  const seen = [];
   for (let n = 0; n < 8; n++) {
     seen.push(await page.textContent('body'));
     if (await page.locator('input[name=login]').count()) {
@@ -55,6 +62,5 @@ export async function signIn(browser, address, user) {
     if (!(await button.count())) break;
     await Promise.all([page.waitForNavigation(), button.first().click()]);
   }
-  await page.close();
   return seen;
 }

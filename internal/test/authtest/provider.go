@@ -342,12 +342,18 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// register registers a client (RFC 7591). Programs must say that they are native.
+// register registers a client (RFC 7591). Programs must say that they are native, and a client
+// without addresses to return to must say that it has no response types.
 func (p *Provider) register(w http.ResponseWriter, r *http.Request) {
 	var doc map[string]any
 	if json.NewDecoder(r.Body).Decode(&doc) != nil ||
 		p.single && doc["application_type"] != "native" {
 		oauthError(w, "invalid_client_metadata")
+		return
+	}
+	types, stated := doc["response_types"].([]any)
+	if returns := !stated || len(types) > 0; returns && doc["redirect_uris"] == nil {
+		oauthError(w, "invalid_redirect_uri")
 		return
 	}
 	id := "client-" + rand.Text()
