@@ -81,6 +81,14 @@ func verbosity(cmd *cobra.Command) int {
 	return n
 }
 
+// warningLog returns a logger for warnings of what a command opens, and for more with --verbose.
+func warningLog(cmd *cobra.Command) *slog.Logger {
+	if log := verboseLog(cmd); log != nil {
+		return log
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
 // verboseLog returns the logger of a client command with --verbose, or nil.
 func verboseLog(cmd *cobra.Command) *slog.Logger {
 	n := verbosity(cmd)

@@ -707,5 +707,3 @@ func resolveSigner(dir, signer string) string {
 	}
 	return settings.ResolvePath(dir, signer)
 }
-
-// The functions below verify what a setting names, for config check.

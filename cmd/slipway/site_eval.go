@@ -40,7 +40,10 @@ questions in the words of your users, before you see any result.
 			}
 			change := func(o *open.Options) {
 				if words != nil {
-					o.Site = &staticmcp.Options{Vectors: words}
+					o.Site = &staticmcp.Options{
+						Vectors: words,
+						Logger:  warningLog(cmd), // why they are not used
+					}
 				}
 			}
 			return withSourceOptions(cmd, args[0], change, func(s *openSource) error {

@@ -155,7 +155,11 @@ func Open(dir, name string, opts *Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range list { // sorted: an entry that was added again is that of the newest segment
+	// An entry that was added again is that of the newest segment.
+	slices.SortStableFunc(list, func(a, b os.DirEntry) int {
+		return cmp.Compare(generationOf(a.Name()), generationOf(b.Name()))
+	})
+	for _, e := range list {
 		if strings.HasSuffix(e.Name(), extension) && e.Type().IsRegular() {
 			c.read(filepath.Join(c.dir, e.Name()))
 			c.generation = max(c.generation, generationOf(e.Name()))

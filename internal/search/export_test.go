@@ -2,3 +2,6 @@ package search
 
 // LimitVectors limits the numbers of the vectors of an index that uses some.
 func (x *Index) LimitVectors(n int) { x.meaning.most = n }
+
+// LimitWords limits the numbers of the words of an index that uses vectors.
+func (x *Index) LimitWords(n int) { x.meaning.words = n }

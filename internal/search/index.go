@@ -150,6 +150,9 @@ func (x *Index) find(ctx context.Context, query *Query) (*Result, error) {
 	switch h := loaded.(type) {
 	case *head1:
 		q.answerer = &answer1{question: q, head: h}
+		if x.meaning != nil {
+			q.result.VectorsErr = errNoTerms
+		}
 		language, q.result.Hint = h.Language, h.Hint
 	case *head:
 		a := &answer2{question: q, head: h}

@@ -22,6 +22,9 @@ const (
 	// such pages.
 	leastSimilar = 0.35
 	maxSimilar   = 10
+	// leastSpread is the difference of the cosines of the best page and of all that counts as one, so that
+	// pages that are all alike are not ordered by it.
+	leastSpread = 0.05
 	// asSimilar is the weight of words of the site that are searched instead of one that no page has, if their
 	// cosine with it is at least similarWord; at most maxSimilarWords.
 	asSimilar       = 0.4
@@ -34,7 +37,8 @@ const (
 	// maxSampled is the number of vectors that these directions are computed from, and rounds how exactly.
 	maxSampled = 8192
 	rounds     = 20
-	// maxNumbers bounds the numbers of all sections, and of all pages, while a space is built: 128 MiB each.
+	// maxNumbers bounds the numbers of all sections, of all pages, and of all words with a vector, while a space is
+	// built: 128 MiB each. All terms have at most four times as many, of a byte each.
 	maxNumbers = 32 << 20
 	// restFactor is how many times as long as a space took to build the next one is not built.
 	restFactor = 10
@@ -51,8 +55,9 @@ type Reader interface {
 // UseVectors makes the index rank pages by the meaning of words, too, with the vectors v. A changed index is noticed
 // by the first question after recheck; a negative recheck is for one that never changes. Call it before any query.
 //
-// The vectors of the pages are made at the first question, and again at the first one after a change, by its caller;
-// others use the previous ones meanwhile. An index of format 1, or beyond the limits, is searched without vectors.
+// The vectors of the pages are made at the first question, for which all wait, and again at the first one after a
+// change, by its caller. Others use the previous ones meanwhile, or none if there are other pages now. An index of
+// format 1, or beyond the limits, is searched without vectors.
 func (x *Index) UseVectors(v *wordvec.Vectors, recheck time.Duration) {
 	if _, ok := x.store.(Reader); !ok {
 		return
@@ -61,6 +66,7 @@ func (x *Index) UseVectors(v *wordvec.Vectors, recheck time.Duration) {
 		vectors: v,
 		recheck: recheck,
 		most:    maxNumbers,
+		words:   maxNumbers,
 		turn:    make(chan struct{}, 1),
 	}
 }
@@ -69,7 +75,8 @@ func (x *Index) UseVectors(v *wordvec.Vectors, recheck time.Duration) {
 type meaning struct {
 	vectors *wordvec.Vectors
 	recheck time.Duration
-	most    int // maxNumbers
+	most    int // maxNumbers, of sections and of pages
+	words   int // maxNumbers, of words
 
 	current atomic.Pointer[space]
 	// turn has room for the caller that builds, who alone uses the fields below it.
@@ -107,48 +114,65 @@ type space struct {
 	sharedByWords, sharedByPages [][]float32
 }
 
-// space returns the space of the index with a head, or nil if there is none now.
+// fits reports whether the space is of the pages of a head.
+func (s *space) fits(h *head) bool {
+	return s != nil && s.of == h.Of && len(s.pages) == h.Pages*s.dims
+}
+
+// errNoTerms is why an index of format 1 is searched without vectors.
+var errNoTerms = errors.New("an index of format 1 does not have what they need; build the site again")
+
+// errMaking is why a question after a change of the list of pages has no vectors.
+var errMaking = errors.New("the pages have changed, and their vectors will be made again soon")
+
+// space returns the space of the index with a head, or nil and the reason if there is none now.
 func (m *meaning) space(ctx context.Context, x *Index, h *head) (*space, error) {
 	s := m.current.Load()
-	fits := s != nil && s.of == h.Of
-	if fits && m.recheck < 0 {
+	if s.fits(h) && m.recheck < 0 {
 		return s, nil
 	}
-	if fits {
-		select {
-		case m.turn <- struct{}{}:
-		default:
-			return s, nil // another caller compares or builds
-		}
-	} else {
+	if s == nil {
 		select {
 		case m.turn <- struct{}{}:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if s = m.current.Load(); s != nil && s.of == h.Of {
-			fits = true // another caller was faster
+	} else {
+		select {
+		case m.turn <- struct{}{}:
+		default: // another caller compares or builds
+			if s.fits(h) {
+				return s, nil
+			}
+			return nil, errMaking
 		}
 	}
 	defer func() { <-m.turn }()
+	s = m.current.Load() // another caller may have been faster
+	fits := s.fits(h)
 	now := time.Now()
 	if fits && now.Sub(m.checked) < m.recheck || now.Before(m.rest) {
-		if fits {
+		switch {
+		case fits:
 			return s, nil
+		case m.failed == nil:
+			return nil, errMaking
 		}
 		return nil, m.failed
 	}
-	built, err := m.build(ctx, x.store.(Reader), h, fits && m.files != nil)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	// What the caller no longer waits for is of use to the next one.
+	built, err := m.build(context.WithoutCancel(ctx), x.store.(Reader), h, fits && m.files != nil)
+	if errors.Is(err, errStale) { // the site is being replaced
+		if fits {
+			return s, nil
+		}
+		return nil, err
 	}
 	m.checked = time.Now()
 	if m.failed = err; err != nil || built != nil {
 		m.rest = m.checked.Add(restFactor * m.checked.Sub(now))
 	}
 	switch {
-	case err != nil && fits && errors.Is(err, errStale):
-		return s, nil // the site is being replaced
 	case err != nil:
 		m.files = nil
 		return nil, err
@@ -201,7 +225,7 @@ func (m *meaning) build(ctx context.Context, store Reader, h *head, unless bool)
 		files[name] = fileState{state, crc64.Checksum(data, sums)}
 		texts[n] = f.Terms
 	}
-	s, err := newSpace(ctx, m.vectors, m.most, h, texts)
+	s, err := newSpace(m, h, texts)
 	if err == nil {
 		m.files = files
 	}
@@ -220,6 +244,7 @@ func notMissing(name string, err error) error {
 type spaceBuilder struct {
 	*space
 	vectors *wordvec.Vectors
+	most    int // numbers of words
 	head    *head
 	texts   []string
 	buffer  []byte
@@ -228,8 +253,9 @@ type spaceBuilder struct {
 	bySection bool
 }
 
-// newSpace makes a space. The vectors of the sections and those of the pages have at most so many numbers each.
-func newSpace(ctx context.Context, v *wordvec.Vectors, most int, h *head, texts []string) (*space, error) {
+// newSpace makes a space from the texts of the files of terms, within the limits of m.
+func newSpace(m *meaning, h *head, texts []string) (*space, error) {
+	v, most := m.vectors, m.most
 	dims := v.Dims()
 	if h.Pages > most/dims {
 		return nil, fmt.Errorf("an index of %d pages is too large for vectors of %d numbers", h.Pages, dims)
@@ -242,6 +268,7 @@ func newSpace(ctx context.Context, v *wordvec.Vectors, most int, h *head, texts 
 			pages: make([]float32, h.Pages*dims),
 		},
 		vectors:   v,
+		most:      m.words,
 		head:      h,
 		texts:     texts,
 		bySection: len(h.layout.sections) <= most/dims,
@@ -253,9 +280,6 @@ func newSpace(ctx context.Context, v *wordvec.Vectors, most int, h *head, texts 
 	b.units = make([]float32, count*dims)
 	for _, step := range []func() error{b.addWords, b.addContexts, b.addTerms} {
 		if err := step(); err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
@@ -316,8 +340,11 @@ func (b *spaceBuilder) addWords() error {
 			b.words = append(b.words, word)
 			found = append(found, vector...)
 		}
-		return nil
+		return b.room(len(found))
 	})
+	if err != nil {
+		return err
+	}
 	b.sharedByWords = shared(found, b.dims)
 	b.known = make([]int8, len(found))
 	for i := 0; i < len(found); i += b.dims {
@@ -325,7 +352,15 @@ func (b *spaceBuilder) addWords() error {
 		b.own(one)
 		b.scales = append(b.scales, wordvec.Quantize(b.known[i:][:b.dims], one))
 	}
-	return err
+	return nil
+}
+
+// room returns an error if words with so many numbers are too many.
+func (b *spaceBuilder) room(numbers int) error {
+	if numbers > b.most {
+		return fmt.Errorf("the index has too many words for vectors of %d numbers", b.dims)
+	}
+	return nil
 }
 
 // own removes from the vector of a word what most words share.
@@ -375,6 +410,9 @@ func (b *spaceBuilder) addTerms() error {
 			return nil
 		}
 		at := len(b.terms)
+		if err := b.room(at / 4); err != nil { // a number is a byte, not four
+			return err
+		}
 		b.at[strings.Clone(term)] = int32(at / b.dims)
 		b.terms = append(b.terms, make([]int8, b.dims)...)
 		wordvec.Quantize(b.terms[at:], vector)
@@ -524,7 +562,7 @@ func (a *answer2) addSimilar(found []candidate, terms []wanted) ([]candidate, er
 		count++
 	}
 	mean := total / float64(max(1, count))
-	spread := max(float64(top)-mean, 1e-6)
+	spread := max(float64(top)-mean, leastSpread)
 	has := make([]bool, len(cosines))
 	best := 1.0
 	if len(found) > 0 {

@@ -43,14 +43,20 @@ func found(t *testing.T, x *search.Index, q *search.Query) (*search.Result, []st
 	if r.VectorsErr != nil {
 		t.Errorf("the vectors are not used: %v", r.VectorsErr)
 	}
-	paths := []string{}
-	for _, h := range r.Hits {
-		paths = append(paths, h.Page)
-	}
+	paths := pathsOf(r)
 	if r.Pages != len(paths) {
 		t.Errorf("%d pages counted, %d shown", r.Pages, len(paths))
 	}
 	return r, paths
+}
+
+// pathsOf returns the paths of the pages of a result.
+func pathsOf(r *search.Result) []string {
+	paths := []string{}
+	for _, h := range r.Hits {
+		paths = append(paths, h.Page)
+	}
+	return paths
 }
 
 func TestVectors(t *testing.T) {
@@ -135,6 +141,7 @@ type swapped struct {
 	version int
 	read    int
 	fail    error
+	reading func() // is called by Read
 }
 
 func (s *swapped) Cached(string) (any, bool) { return nil, false }
@@ -147,6 +154,9 @@ func (s *swapped) Load(ctx context.Context, name string, parse search.Parse) (an
 func (s *swapped) Read(ctx context.Context, name string, since any) (data []byte, state any, err error) {
 	if s.fail != nil {
 		return nil, nil, s.fail
+	}
+	if s.reading != nil {
+		s.reading()
 	}
 	if since == s.version {
 		return nil, s.version, nil
@@ -171,7 +181,11 @@ func TestVectorsReload(t *testing.T) {
 		t.Helper()
 		deadline := time.Now().Add(10 * time.Second)
 		for {
-			_, got := found(t, x, &search.Query{Phrasings: []string{"trash"}})
+			r, err := x.Search(t.Context(), "trash")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := pathsOf(r)
 			if slices.Equal(got, paths) {
 				return
 			}
@@ -229,5 +243,51 @@ func TestVectorsTooLarge(t *testing.T) {
 	r, err := x.Search(t.Context(), "page")
 	if err != nil || r.Pages != 40 || r.VectorsErr == nil {
 		t.Errorf("%d pages, %v, %v, want all and why there are no vectors", r.Pages, r.VectorsErr, err)
+	}
+}
+
+// TestVectorsOutliveTheirCaller guards vectors that take longer than a caller waits: the next one has them.
+func TestVectorsOutliveTheirCaller(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &swapped{Memory: index(t, &search.Options{Language: "en"}, chores()), reading: cancel}
+	x := search.New(s)
+	x.UseVectors(words(t), time.Hour)
+	if _, err := x.Search(ctx, "trash"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a caller that has left gets %v", err)
+	}
+	before := s.read
+	if _, got := found(t, x, &search.Query{Phrasings: []string{"trash"}}); !slices.Equal(got, []string{"guide/clean"}) {
+		t.Errorf("found %q, want the page about deleting", got)
+	}
+	if s.read != before {
+		t.Errorf("%d files were read again", s.read-before)
+	}
+}
+
+// TestVectorsRest: vectors that took long are not made again at once, and the reason is given.
+func TestVectorsRest(t *testing.T) {
+	s := &swapped{Memory: index(t, &search.Options{Language: "en"}, chores())}
+	s.reading = func() { <-time.After(50 * time.Millisecond) }
+	x := search.New(s)
+	x.UseVectors(words(t), 0)
+	found(t, x, &search.Query{Phrasings: []string{"trash"}})
+	s.version, s.Memory = 1, index(t, &search.Options{Language: "en"}, chores()[:2])
+	r, err := x.Search(t.Context(), "delete")
+	if err != nil || r.Pages != 1 || r.VectorsErr == nil {
+		t.Errorf("%+v, %v, want a page, and why there are no vectors", r, err)
+	}
+}
+
+// TestVectorsOfManyWords: an index with too many words for the memory of vectors is searched without them.
+func TestVectorsOfManyWords(t *testing.T) {
+	m := index(t, &search.Options{Language: "en"}, chores())
+	for limit, want := range map[int]bool{4: false, 12: false, 1000: true} {
+		x := search.New(m)
+		x.UseVectors(words(t), -1)
+		x.LimitWords(limit)
+		r, err := x.Search(t.Context(), "delete")
+		if err != nil || r.Pages == 0 || (r.VectorsErr == nil) != want {
+			t.Errorf("at most %d numbers: %d pages, %v, %v", limit, r.Pages, r.VectorsErr, err)
+		}
 	}
 }

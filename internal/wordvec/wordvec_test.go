@@ -61,6 +61,8 @@ func TestReadErrors(t *testing.T) {
 		", 1 2\n":                                "the file has no words",
 		"big 0 0\n":                              "the file has no words",
 		"a 1\n" + strings.Repeat("b", maxLine+1): fmt.Sprintf("line 2 has more than %d bytes", maxLine),
+		"2 1\n" + strings.Repeat("b", maxLine+1): fmt.Sprintf("line 2 has more than %d bytes", maxLine),
+		"\ufeff3 2\nbig 1 2\n":                   "the file has 1 of the 3 words that its first line declares",
 	} {
 		_, err := Read(strings.NewReader(text))
 		if err == nil || err.Error() != want {
@@ -78,7 +80,7 @@ func TestReadStops(t *testing.T) {
 		fmt.Fprintf(&text, "w%d %d 1 2 3\n", i, i)
 	}
 	text.WriteString("broken\n")
-	v, err := read(strings.NewReader(text.String()), 50*4)
+	v, err := read(strings.NewReader(text.String()), 50*(4+wordBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
