@@ -459,7 +459,9 @@ func TestEngineDown(t *testing.T) {
 	e := cluster.NewMemory()
 	src := newStateless()
 	engines := []*cutEngine{{Engine: e}, {Engine: e}}
-	a, b := startReplica(t, engines[0], src), startReplica(t, engines[1], src)
+	const lease = 2 * time.Second // a busy machine may keep a replica from renewing a shorter one
+	a := startLeased(t, engines[0], src, time.Second, lease)
+	b := startLeased(t, engines[1], src, time.Second, lease)
 	header := startSession(t, a, e)
 	for _, p := range []*replica{a, b} {
 		waitFor(t, "two replicas", func() bool { return p.metric(t, "slipway_cluster_replicas") == 2 })
@@ -467,7 +469,7 @@ func TestEngineDown(t *testing.T) {
 	for _, c := range engines {
 		c.cut.Store(true)
 	}
-	for end := time.Now().Add(3500 * time.Millisecond); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * lease); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		a.mustCall(t, header, 1)
 		b.mustCall(t, header, 2)
 	}
@@ -488,7 +490,7 @@ func TestEngineDown(t *testing.T) {
 		return status == http.StatusOK
 	})
 	e.Lose()
-	<-time.After(1500 * time.Millisecond)
+	<-time.After(lease + lease/2)
 	a.mustCall(t, header, 4)
 	b.mustCall(t, header, 5)
 	if n := a.metric(t, adoptions) + b.metric(t, adoptions); n != 0 {
