@@ -138,7 +138,7 @@ func TestMeasure(t *testing.T) {
 		}
 	}
 	o := &options{Options: trial.Options{
-		Rounds: 1, Warmup: 10 * time.Millisecond, Measure: 50 * time.Millisecond, Connections: 2, Out: t.TempDir(),
+		Rounds: 1, Warmup: 10 * time.Millisecond, Measure: 300 * time.Millisecond, Connections: 2, Out: t.TempDir(),
 	}}
 	b, err := prepare(t.Context(), o, golang, t.TempDir(), io.Discard)
 	if err != nil {
