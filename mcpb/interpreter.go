@@ -124,7 +124,7 @@ func (c *checker) checkFlags(l *commandLine) {
 			continue
 		}
 		c.Add(ruleInterpreter.As(check.Warning), fmt.Sprintf("%s/args/%d", pointer, i),
-			`put it behind the file that is started or behind "--", or pass it in env`,
+			`put it after the file that is started or after "--", or pass it in env`,
 			"a value of option %q that begins with - is an option of %s, and some of them run code", key, name)
 	}
 }

@@ -55,7 +55,7 @@ func (s *Session) add(line int, text string, shell bool) error {
 	command, ok := strings.CutPrefix(text, "$ ")
 	if !ok {
 		if len(s.Steps) == 0 {
-			return errors.New(`a console block begins with a command behind "$ "`)
+			return errors.New(`a console block begins with a command after "$ "`)
 		}
 		last := &s.Steps[len(s.Steps)-1]
 		last.Output = append(last.Output, text)
