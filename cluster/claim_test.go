@@ -253,6 +253,52 @@ func TestLeaseExtendedAlone(t *testing.T) {
 	})
 }
 
+// stalling is an engine whose next update is answered only when its caller has given up.
+type stalling struct {
+	cluster.Engine
+
+	next atomic.Bool
+}
+
+func (s *stalling) Update(
+	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
+) (uint64, error) {
+	if s.next.CompareAndSwap(true, false) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return s.Engine.Update(ctx, key, value, revision, ttl)
+}
+
+// TestSuspendedReport guards a replica that was suspended while it reported: that its report was not answered in time
+// says nothing about the engine.
+func TestSuspendedReport(t *testing.T) {
+	for suspended, certain := range map[time.Duration]bool{0: false, time.Minute: true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &stalling{Engine: cluster.NewMemory()}
+			var ahead atomic.Int64
+			system := unconnected()
+			system.Now = func() cluster.Instant {
+				now := time.Now().Add(time.Duration(ahead.Load()))
+				return cluster.Instant{Running: now, Date: now}
+			}
+			r, err := cluster.Join(t.Context(), e, &cluster.Options{System: system})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Leave(context.Background())
+			time.Sleep(2 * r.Lease())
+			e.next.Store(true)
+			time.Sleep(r.Lease() / 2) // it reports
+			ahead.Store(int64(suspended))
+			time.Sleep(r.Lease() + time.Millisecond)
+			if got := r.Certain(); got != certain {
+				t.Errorf("after a report during which it was suspended for %v: Certain() = %v", suspended, got)
+			}
+		})
+	}
+}
+
 // unconnected returns a system with a listener to which nothing connects, for a bubble of synctest.
 func unconnected() cluster.System {
 	return cluster.System{
