@@ -25,8 +25,8 @@ type widget struct {
 // newWidget returns the widget with its paths in the repository.
 func newWidget(root string) *widget {
 	return &widget{
-		js:   filepath.Join(root, "sitebuild", "edge", "js"),
-		dist: filepath.Join(root, "sitebuild", "edge", "widget"),
+		js:   filepath.Join(root, "internal", "edge", "js"),
+		dist: filepath.Join(root, "internal", "edge", "widget"),
 	}
 }
 
