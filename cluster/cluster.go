@@ -3,8 +3,8 @@
 // messages between them.
 //
 // [Join] makes the process a replica. What replicas share is stored in an [Engine]: an
-// existing database that expires records and can compare and swap them, such as NATS
-// (package internal/nats) or Redis (internal/redis), or the memory of the process ([NewMemory]) for tests.
+// existing database that expires records and can compare and swap them, NATS or Redis, which
+// package cluster/engine opens, or the memory of the process ([NewMemory]) for tests.
 //
 // An engine holds a few small records and is never asked during a request. If it fails,
 // replicas keep the members they last saw, and continue once it is back.

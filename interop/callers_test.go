@@ -88,7 +88,6 @@ func checkClusterCallers(t *testing.T, engine string) {
 	if byParent, _ := marked(mark); byParent[suspended.process.Process.Pid] != 1 {
 		t.Errorf("processes by parent: %v, want one at the replica that is back", byParent)
 	}
-	time.Sleep(4500 * time.Millisecond) // a replica takes over once it has been a member again for a lease
 
 	stop := make(chan struct{})
 	var calls atomic.Int64

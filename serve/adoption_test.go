@@ -469,7 +469,7 @@ func TestEngineDown(t *testing.T) {
 	for _, c := range engines {
 		c.cut.Store(true)
 	}
-	for end := time.Now().Add(3 * lease); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+	for end := time.Now().Add(7 * lease / 2); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		a.mustCall(t, header, 1)
 		b.mustCall(t, header, 2)
 	}

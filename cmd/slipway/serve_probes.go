@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// The probes read what a setting names as serve does, so that a wrong value is found before
-// anything starts or is reloaded. Each returns the error of the reader.
+// The probes verify what a setting names, for config check. Each reads it as serve does, and
+// returns the error of the reader.
 
 func probeAddress(addr string) error {
 	_, err := serve.ParseAddr(addr)

@@ -42,6 +42,8 @@ const (
 	maxNumbers = 32 << 20
 	// restFactor is how many times as long as a space took to build the next one is not built.
 	restFactor = 10
+	// maxTexts bounds the bytes of all files of terms, which are read at once.
+	maxTexts = 256 << 20
 )
 
 // Reader is a [Store] whose files can be read without keeping them.
@@ -65,8 +67,7 @@ func (x *Index) UseVectors(v *wordvec.Vectors, recheck time.Duration) {
 	x.meaning = &meaning{
 		vectors: v,
 		recheck: recheck,
-		most:    maxNumbers,
-		words:   maxNumbers,
+		most:    limits{maxNumbers, maxNumbers, maxTexts},
 		turn:    make(chan struct{}, 1),
 	}
 }
@@ -75,8 +76,7 @@ func (x *Index) UseVectors(v *wordvec.Vectors, recheck time.Duration) {
 type meaning struct {
 	vectors *wordvec.Vectors
 	recheck time.Duration
-	most    int // maxNumbers, of sections and of pages
-	words   int // maxNumbers, of words
+	most    limits
 
 	current atomic.Pointer[space]
 	// turn has room for the caller that builds, who alone uses the fields below it.
@@ -85,6 +85,13 @@ type meaning struct {
 	checked time.Time // when files were last compared
 	rest    time.Time // when the next space may be built
 	failed  error     // of the last build, until the next
+}
+
+// limits are those of a space.
+type limits struct {
+	units int // numbers of all sections, and of all pages
+	words int // numbers of all words
+	text  int // bytes of all files of terms
 }
 
 // fileState is what a space was built from.
@@ -209,6 +216,7 @@ func (m *meaning) build(ctx context.Context, store Reader, h *head, unless bool)
 	}
 	files := make(map[string]fileState, h.Terms)
 	texts := make([]string, h.Terms)
+	size := 0
 	for n := range texts {
 		name := fileName("terms", n)
 		data, state, err := store.Read(ctx, name, nil)
@@ -221,6 +229,9 @@ func (m *meaning) build(ctx context.Context, store Reader, h *head, unless bool)
 		}
 		if f.Of != h.Of {
 			return nil, fmt.Errorf("%s: %w", name, errStale)
+		}
+		if size += len(data); size > m.most.text {
+			return nil, fmt.Errorf("the terms of the index have more than %d bytes, too many for vectors", m.most.text)
 		}
 		files[name] = fileState{state, crc64.Checksum(data, sums)}
 		texts[n] = f.Terms
@@ -255,7 +266,7 @@ type spaceBuilder struct {
 
 // newSpace makes a space from the texts of the files of terms, within the limits of m.
 func newSpace(m *meaning, h *head, texts []string) (*space, error) {
-	v, most := m.vectors, m.most
+	v, most := m.vectors, m.most.units
 	dims := v.Dims()
 	if h.Pages > most/dims {
 		return nil, fmt.Errorf("an index of %d pages is too large for vectors of %d numbers", h.Pages, dims)
@@ -268,7 +279,7 @@ func newSpace(m *meaning, h *head, texts []string) (*space, error) {
 			pages: make([]float32, h.Pages*dims),
 		},
 		vectors:   v,
-		most:      m.words,
+		most:      m.most.words,
 		head:      h,
 		texts:     texts,
 		bySection: len(h.layout.sections) <= most/dims,
@@ -337,7 +348,7 @@ func (b *spaceBuilder) addWords() error {
 	vector := make([]float32, b.dims)
 	err := b.eachTerm(func(_, word, _ string) error {
 		if b.vectors.Vector(word, vector) {
-			b.words = append(b.words, word)
+			b.words = append(b.words, strings.Clone(word)) // not the text of a whole file
 			found = append(found, vector...)
 		}
 		return b.room(len(found))

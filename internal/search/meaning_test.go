@@ -278,6 +278,17 @@ func TestVectorsRest(t *testing.T) {
 	}
 }
 
+// TestVectorsOfLargeFiles: an index whose files of terms are too large is searched without vectors.
+func TestVectorsOfLargeFiles(t *testing.T) {
+	x := search.New(index(t, &search.Options{Language: "en"}, chores()))
+	x.UseVectors(words(t), -1)
+	x.LimitTexts(100)
+	r, err := x.Search(t.Context(), "delete")
+	if err != nil || r.Pages == 0 || r.VectorsErr == nil {
+		t.Errorf("%d pages, %v, %v, want some and why there are no vectors", r.Pages, r.VectorsErr, err)
+	}
+}
+
 // TestVectorsOfManyWords: an index with too many words for the memory of vectors is searched without them.
 func TestVectorsOfManyWords(t *testing.T) {
 	m := index(t, &search.Options{Language: "en"}, chores())

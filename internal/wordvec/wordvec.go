@@ -41,7 +41,7 @@ const (
 )
 
 // Vectors are the vectors of words. They are read-only and safe for concurrent use, and take one byte per number and
-// about 20 more per word.
+// about wordBytes more per word.
 type Vectors struct {
 	dims int
 	seed maphash.Seed
