@@ -299,6 +299,25 @@ func TestSuspendedReport(t *testing.T) {
 	}
 }
 
+// TestSearchAfterSuspension guards a replica that was suspended for longer than its record lasts: that the record is
+// missing then, when it looks for another replica, does not mean that the engine has lost data.
+func TestSearchAfterSuspension(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &stalling{Engine: cluster.NewMemory()}
+		r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Leave(context.Background())
+		time.Sleep(2*r.Lease() + r.Lease()/8)
+		e.next.Store(true)
+		time.Sleep(r.Lease()) // the next report waits, and the record of the last one expires
+		if r.Find(t.Context(), "another"); !r.Certain() || r.Term() != 0 {
+			t.Errorf("after its record has expired: Certain() = %v, Term() = %d", r.Certain(), r.Term())
+		}
+	})
+}
+
 // unconnected returns a system with a listener to which nothing connects, for a bubble of synctest.
 func unconnected() cluster.System {
 	return cluster.System{

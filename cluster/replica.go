@@ -380,14 +380,14 @@ func (r *Replica) Holder(ctx context.Context, id string) *Peer {
 }
 
 // Successor returns the replica that continues what this one releases under a name, or nil if
-// there is none.
-func (r *Replica) Successor(name string) *Peer {
+// there is none. usable rules replicas out; it must not call methods of r.
+func (r *Replica) Successor(name string, usable func(*Peer) bool) *Peer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var best *Peer
 	highest := uint64(0)
 	for id, p := range r.peers {
-		if m := r.members[id]; m.Leaving || !m.Adopts {
+		if m := r.members[id]; m.Leaving || !m.Adopts || !usable(p) {
 			continue
 		}
 		sum := sha256.Sum256([]byte(id + "\n" + name))
@@ -555,6 +555,7 @@ func (r *Replica) report(ctx context.Context) error {
 // refresh reads the members.
 func (r *Replica) refresh(ctx context.Context) error {
 	began := r.now()
+	leased := r.Term() != 0
 	records, err := r.engine.List(ctx, memberGroup)
 	if err != nil {
 		return err
@@ -574,7 +575,8 @@ func (r *Replica) refresh(ctx context.Context) error {
 	delete(alive, r.id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !complete && r.revision != 0 { // our record is missing, so others may be
+	if !complete && r.revision != 0 && leased {
+		// Our record is missing, although it has not expired, so others may be.
 		r.doubtful = began.Add(r.opts.Lease)
 	}
 	if began.Before(r.asked) {

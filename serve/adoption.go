@@ -142,7 +142,7 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 		retiring &&
 		len(p.unreachable) == 0 &&
 		p.forwards.hops < maxHops {
-		next := p.replica.Successor(p.id)
+		next := p.successor(p.id, nil)
 		if next != nil && p.sessions.release(r.Context(), s, next.ID) {
 			p.forwards.released = released{p.replica.ID(), s.releasedAt()}
 			if p.forwardTo(w, r, next) {
@@ -199,14 +199,17 @@ func (p *placer) send(w http.ResponseWriter, r *http.Request, id string) (done b
 	return p.forwardTo(w, r, peer)
 }
 
-// forwardTo forwards a request, and returns false if the replica cannot be reached.
+// forwardTo forwards a request, and returns false if the replica cannot be reached. Once this replica has nothing any
+// more, one that did not answer is asked again: it may be the only other one, and be back since.
 func (p *placer) forwardTo(w http.ResponseWriter, r *http.Request, peer *cluster.Peer) bool {
-	if p.probes.suspended(peer.ID) {
+	if p.probes.suspended(peer) && (p.homes.departure() == nil || !p.probes.answers(peer)) {
 		p.outcomes[hopWaiting].Add(1)
 	} else {
 		as := &hopped{
 			hops:     p.forwards.hops + 1,
 			released: p.forwards.released,
+			departed: p.forwards.departed,
+			placing:  true,
 		}
 		if p.forwards.hops > 0 {
 			w.Header().Set(hopMoved, peer.ID)
@@ -258,7 +261,7 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 		p.sessions.noteMoved(p.id, claim.Owner)
 		return placed, true, true
 	}
-	if next := p.replica.Successor(p.id); next != nil && p.retiring.Load() && !p.homes.active() &&
+	if next := p.successor(p.id, p.unreachable); next != nil && p.retiring.Load() && !p.homes.active() &&
 		p.send(w, r, next.ID) {
 		return placed, true, true
 	}

@@ -48,6 +48,9 @@ type callerHomes struct {
 	claiming map[string]chan struct{}
 	// dirty are the homes whose records have to be written.
 	dirty map[*callerHome]struct{}
+	// staysUntil is until when no home is handed over, because the last request for which one was did not reach the
+	// other replica.
+	staysUntil time.Time
 	// departing is not nil once this replica is about to declare that it owns nothing, and closed afterwards.
 	departing chan struct{}
 
@@ -136,7 +139,7 @@ func (c *callerHomes) find(
 ) (*callerHome, *cluster.Peer, error) {
 	for range 2 * maxHops {
 		if departing := c.departure(); departing != nil {
-			return c.afterDeparture(ctx, caller, departing)
+			return c.afterDeparture(ctx, caller, q, departing)
 		}
 		if q.move && c.retiring.Load() {
 			c.handOver(ctx, caller)
@@ -182,19 +185,24 @@ func (c *callerHomes) departure() chan struct{} {
 	return c.departing
 }
 
-// afterDeparture returns another replica, which becomes the home once this one has departed.
+// afterDeparture returns another replica, which becomes the home once this one has departed. One that did not answer
+// is better than none: forwardTo asks it again.
 func (c *callerHomes) afterDeparture(
-	ctx context.Context, caller string, departing chan struct{},
+	ctx context.Context, caller string, q homeQuery, departing chan struct{},
 ) (*callerHome, *cluster.Peer, error) {
 	select {
 	case <-departing:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if peer := c.replica.Successor(caller); peer != nil {
-		return nil, peer, nil
+	peer := c.successor(caller, q.unreachable)
+	if peer == nil {
+		peer = c.replica.Successor(caller, func(p *cluster.Peer) bool { return !q.unreachable[p.ID] })
 	}
-	return nil, nil, errDeparted
+	if peer == nil {
+		return nil, nil, errDeparted
+	}
+	return nil, peer, nil
 }
 
 // holder returns the replica with an id, or nil if it cannot be reached or is this one.
@@ -228,7 +236,7 @@ func (c *callerHomes) byRecord(
 		return nil, nil, err
 	}
 	if q.place && !(known && claim.Owner == c.replica.ID()) {
-		if peer := c.choose(caller); peer != nil {
+		if peer := c.choose(caller, q.unreachable); peer != nil {
 			return nil, peer, nil
 		}
 	}
@@ -241,11 +249,16 @@ func (c *callerHomes) byRecord(
 }
 
 // choose returns the replica that becomes the home of a caller, or nil for this one. If all run as many processes as
-// they may, it is this one, which stops an idle process or refuses the call.
-func (c *callerHomes) choose(caller string) *cluster.Peer {
+// they may, it is this one, which stops an idle process or refuses the call. It is also this one, although it is about
+// to stop, if no other answers.
+func (c *callerHomes) choose(caller string, unreachable map[string]bool) *cluster.Peer {
 	peer, _ := c.handler.placing.choose(c.hop)
+	if peer != nil && unreachable[peer.ID] {
+		c.handler.placing.withdraw(peer.ID)
+		peer = nil
+	}
 	if peer == nil && c.retiring.Load() {
-		peer = c.replica.Successor(caller)
+		peer = c.successor(caller, unreachable)
 	}
 	return peer
 }
@@ -258,10 +271,10 @@ func (c *callerHomes) claim(
 	old *cluster.Claim,
 ) (*callerHome, error) {
 	c.mu.Lock()
-	if begun := c.claiming[caller]; begun != nil || c.departing != nil {
+	if begun := c.claiming[caller]; begun != nil || c.departing != nil || c.here[caller] != nil {
 		c.mu.Unlock()
 		if begun == nil {
-			return nil, cluster.ErrConflict
+			return nil, cluster.ErrConflict // it was claimed after the record was read, or this replica departs
 		}
 		select {
 		case <-begun:
@@ -296,10 +309,15 @@ func (c *callerHomes) claim(
 
 // acquire writes the record of a new home.
 func (c *callerHomes) acquire(ctx context.Context, h *callerHome, old *cluster.Claim) error {
+	waiting, cancel := context.WithTimeout(ctx, c.replica.Lease()/8)
+	term := c.replica.AwaitTerm(waiting)
+	cancel()
+	if term == 0 {
+		return errNoLease
+	}
 	if old != nil {
 		ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
 		defer cancel()
-		term := c.replica.Term()
 		revision, err := c.replica.Adopt(ctx, homeKey(h.caller), old, "", c.ttl())
 		if err == nil {
 			h.adopted(revision, term)
@@ -429,12 +447,12 @@ func (c *callerHomes) giveUp(ctx context.Context, h *callerHome, left chan struc
 }
 
 // handOver gives up the home of a caller for whom nothing is served, so that another replica becomes the home: the
-// processes stop before the record is deleted.
+// processes stop before the record is deleted. If no other replica answers, the home stays here until this one departs.
 func (c *callerHomes) handOver(ctx context.Context, caller string) {
 	c.mu.Lock()
-	h := c.here[caller]
+	h, stays := c.here[caller], time.Now().Before(c.staysUntil)
 	c.mu.Unlock()
-	if h == nil || len(c.replica.Peers()) == 0 {
+	if h == nil || stays || c.successor(caller, nil) == nil {
 		return
 	}
 	c.awaitIdle(ctx, h)
@@ -517,11 +535,15 @@ func (c *callerHomes) noteElsewhere(caller, id string) {
 	c.elsewhere[caller] = id
 }
 
-// forgetElsewhere makes the next find ask the engine.
-func (c *callerHomes) forgetElsewhere(caller string) {
+// notMoved records that a request did not reach the home of its caller. The next find asks the engine, and homes stay
+// here for a while, even if this replica is about to stop: otherwise each request would stop their processes.
+func (c *callerHomes) notMoved(caller string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.elsewhere, caller)
+	if c.retiring.Load() {
+		c.staysUntil = time.Now().Add(holdEach)
+	}
 }
 
 // permit is called before a process of a caller is used, by whatever surface the request arrived. It fails unless

@@ -3,10 +3,14 @@ package serve
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 )
 
 // TestCallerStartedLate guards a home that was given up while a request used it: a process that the request has started
@@ -180,4 +184,143 @@ func TestCallerRecordLost(t *testing.T) {
 	if _, peer, err := first.find(t.Context(), "ann", homeQuery{}); peer == nil || err != nil {
 		t.Errorf("the first replica finds %v, %v", peer, err)
 	}
+}
+
+// TestCallerHandoverSuspended guards a replica that stops while the only other one does not answer: the home stays
+// until the departure, and then moves to the other one if that is back.
+func TestCallerHandoverSuspended(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	processes := &noProcesses{}
+	from, to := a.homes(processes), b.homes(&noProcesses{})
+	a.replica.Find(t.Context(), b.replica.ID()) // a knows b
+	suspension := &probe{}
+	suspension.suspended.Store(true)
+	from.probes.peers = map[*cluster.Peer]*probe{a.replica.Find(t.Context(), b.replica.ID()): suspension}
+	from.retiring.Store(true)
+	for _, q := range []homeQuery{
+		{},
+		{move: true, place: true},
+		{move: true, place: true, fresh: true},
+	} {
+		h, peer, err := from.find(t.Context(), "ann", q)
+		if h == nil || peer != nil || err != nil || len(processes.stopped) > 0 {
+			t.Fatalf("find(%+v) = %v, %v, %v, stopped %q; want this replica", q, h, peer, err, processes.stopped)
+		}
+		from.leave(h)
+	}
+	done := from.depart(t.Context())
+	if err := a.replica.Depart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done()
+	_, peer, err := from.find(t.Context(), "ann", homeQuery{})
+	if err != nil || peer == nil || peer.ID != b.replica.ID() {
+		t.Fatalf("after the departure: %v, %v; want the other replica", peer, err)
+	}
+	if from.probes.answers(peer) || !from.probes.suspended(peer) {
+		t.Error("a replica that is not served answers")
+	}
+	server := &hophttp.Server{
+		Handler: to.receive(nil),
+		Log:     to.log,
+	}
+	go server.Serve(b.replica.Listener())
+	t.Cleanup(func() { server.Close() })
+	if !from.probes.answers(peer) || from.probes.suspended(peer) {
+		t.Error("a replica that is back does not answer")
+	}
+}
+
+// TestCallerDeclined guards a replica that has departed, and finds no other one: it declines the request of a replica
+// that has forwarded it. That one has just come back, and may become the home itself.
+func TestCallerDeclined(t *testing.T) {
+	e := cluster.NewMemory()
+	from := newOwner(t, e).homes(&noProcesses{})
+	from.depart(t.Context())()
+	call := func() *http.Request {
+		return httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader("{}"))
+	}
+	for hops, declines := range map[int]bool{0: false, 1: true} {
+		p := &placer{
+			hop:      from.hop,
+			forwards: hopped{hops: hops},
+		}
+		w := httptest.NewRecorder()
+		_, done := p.homeOf(w, call(), "ann", nil)
+		if got := w.Header().Get(hopDeclined) != ""; !done || w.Code != http.StatusServiceUnavailable || got != declines {
+			t.Errorf("after %d hops: done %v, %d, declined %v", hops, done, w.Code, got)
+		}
+	}
+	other := newOwner(t, e).homes(&noProcesses{})
+	server := &hophttp.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			f := newHopContext(r).hopped
+			p := &placer{
+				hop:      from.hop,
+				forwards: f,
+
+				unreachable: map[string]bool{other.replica.ID(): true},
+			}
+			p.homeOf(w, r, "ann", nil)
+		}),
+		Log: from.log,
+	}
+	go server.Serve(from.replica.Listener())
+	t.Cleanup(func() { server.Close() })
+	p := &placer{hop: other.hop}
+	w := httptest.NewRecorder()
+	peer := other.replica.Find(t.Context(), from.replica.ID())
+	if p.forwardTo(w, call(), peer) || !p.unreachable[peer.ID] || len(w.Header()) > 0 {
+		t.Errorf("a declined request was answered: %d %v", w.Code, w.Header())
+	}
+}
+
+// TestCallerReleased guards the home of a caller of which a replica has released a session alone: it is still the home.
+// After its departure it is not, even if others do not know that yet.
+func TestCallerReleased(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	from, to := a.homes(&noProcesses{}), b.homes(&noProcesses{})
+	h, _, err := from.find(t.Context(), "ann", homeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.leave(h)
+	id := a.replica.ID()
+	for fields, departed := range map[hopped]bool{
+		{released: released{by: id, revision: 7}}:               false,
+		{released: released{by: id}}:                            true,
+		{released: released{by: id, revision: 7}, departed: id}: true,
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil)
+		for _, f := range fields.fields(r) {
+			r.Header.Set(f[0], f[1])
+		}
+		p := &placer{
+			hop:      to.hop,
+			forwards: newHopContext(r).hopped,
+		}
+		_, peer, _ := to.find(t.Context(), "ann", homeQuery{fresh: true, unreachable: p.notHomes()})
+		if isHome := peer != nil && peer.ID == id; isHome == departed {
+			t.Errorf("%+v: the home is found: %v", fields, isHome)
+		}
+	}
+}
+
+// TestCallerClaimedOnce guards two requests that find no record of a caller: the second one does not replace the home
+// that the first has made since.
+func TestCallerClaimedOnce(t *testing.T) {
+	homes := newOwner(t, cluster.NewMemory()).homes(&noProcesses{})
+	h, err := homes.claim(t.Context(), "ann", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := homes.claim(t.Context(), "ann", nil); !errors.Is(err, cluster.ErrConflict) {
+		t.Errorf("claim again = %v, want ErrConflict", err)
+	}
+	if homes.all()[0] != h {
+		t.Error("the home was replaced while it is used")
+	}
+	homes.leave(h)
 }

@@ -63,14 +63,17 @@ func (p *placer) homeOf(
 		if before != nil {
 			before()
 		}
-		if p.forwards.released == (released{}) && p.homes.departure() != nil {
-			p.forwards.released.by = p.replica.ID() // the other replica may still take this one for the home
+		if p.homes.departure() != nil {
+			p.forwards.departed = p.replica.ID() // the other replica may still take this one for the home
+			if p.forwards.released == (released{}) {
+				p.forwards.released.by = p.replica.ID() // what replicas know that have no hopDeparted yet
+			}
 		}
 		if p.forwardTo(w, r, peer) {
 			return nil, true
 		}
 		p.handler.placing.forget(peer.ID)
-		p.homes.forgetElsewhere(caller)
+		p.homes.notMoved(caller)
 	}
 	p.callerBusy(w, r, errCallerBusy)
 	return nil, true
@@ -79,11 +82,11 @@ func (p *placer) homeOf(
 // notHomes returns the replicas that are not the home of a caller, even if a record still names them: those that have
 // just refused the request, and one that has passed it on after its departure.
 func (p *placer) notHomes() map[string]bool {
-	by := p.forwards.released.by
-	if by == "" || p.unreachable[by] {
+	departed := p.forwards.departed
+	if departed == "" || p.unreachable[departed] {
 		return p.unreachable
 	}
-	all := map[string]bool{by: true}
+	all := map[string]bool{departed: true}
 	maps.Copy(all, p.unreachable)
 	return all
 }
@@ -171,6 +174,9 @@ func (p *placer) callerBusy(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errNoRecords):
 		message = "the process of this caller cannot be placed, because the cluster engine stores no sessions"
 	}
+	if errors.Is(err, errDeparted) && p.forwards.hops > 0 {
+		w.Header().Set(hopDeclined, "true") // the replica that has forwarded it may become the home
+	}
 	p.log.Debug("request not placed", "error", err)
 	p.busy(w, r, message)
 }
@@ -227,7 +233,7 @@ func (p *placer) atHome(
 		return nil, true, true
 	}
 	p.forwards.released = released{} // the session is nowhere, so it is continued here
-	p.homes.forgetElsewhere(caller)
+	p.homes.notMoved(caller)
 	return nil, false, false
 }
 

@@ -53,8 +53,9 @@ type hop struct {
 	// stop ends the goroutines of hop, and running waits for them.
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	// retiring is set once the others learn that this replica leaves.
-	retiring atomic.Bool
+	// retires is set once this replica is about to leave, and retiring when the others know, and it knows them: what
+	// it has is handed over from then on.
+	retires, retiring atomic.Bool
 	// outcomes count the forwarded requests, see hopOutcomes.
 	outcomes [len(hopOutcomes)]atomic.Int64
 }
@@ -80,12 +81,13 @@ const (
 	// revision of its record then.
 	hopReleased = "Slipway-Released"
 	hopRevision = "Slipway-Released-Revision"
+	hopDeparted = "Slipway-Departed" // the replica that has passed it on after its departure
 	// hopMoved is in an answer that the replica has forwarded itself: the replica to which requests of the session
 	// belong. It is never sent to a client.
 	hopMoved = "Slipway-Moved"
-	// hopFull is in the answer of a replica that may not run a process for the session, which another one may. It
-	// is never sent to a client.
-	hopFull = "Slipway-Full"
+	// hopDeclined is in the answer of a replica that may not serve the request, which another one may: no process may
+	// start there for the session, or it has departed. It is never sent to a client.
+	hopDeclined = "Slipway-Full"
 )
 
 // hoppedKey is the key of a *hopped in the context of a request that another replica has
@@ -96,8 +98,9 @@ type hoppedKey struct{}
 type hopped struct {
 	hops     int
 	released released
-	placing  bool // the request may be served at another replica if this one is full
-	full     bool // set by hop.forward if that is so
+	departed string // the id of a replica that has passed the request on after its departure
+	placing  bool   // the request may be served at another replica if this one declines it
+	declined bool   // set by hop.forward if it has
 }
 
 // released is how a replica has released a session, or zero. If the replica takes the session back,
@@ -182,7 +185,7 @@ const noticeRetirement = 250 * time.Millisecond
 
 // retire makes the others forward no more requests to this replica.
 func (p *hop) retire() {
-	if p == nil || p.retiring.Swap(true) {
+	if p == nil || p.retires.Swap(true) {
 		return
 	}
 	p.running.Go(func() {
@@ -191,6 +194,15 @@ func (p *hop) retire() {
 		if err := p.replica.Retire(ctx); err != nil {
 			p.log.Warn("the other replicas were not told that this one is about to leave", "error", err)
 		}
+		p.retiring.Store(true)
+	})
+}
+
+// successor returns the replica that continues what this one gives up under a name, or nil if there is none that
+// answers. unreachable are those that have just refused a request.
+func (p *hop) successor(name string, unreachable map[string]bool) *cluster.Peer {
+	return p.replica.Successor(name, func(peer *cluster.Peer) bool {
+		return !unreachable[peer.ID] && !p.probes.suspended(peer)
 	})
 }
 
@@ -211,7 +223,7 @@ func (p *hop) close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), departTimeout)
 	defer cancel()
-	if p.retiring.Load() {
+	if p.retires.Load() {
 		p.depart(ctx)
 	}
 	p.stop()
@@ -295,9 +307,13 @@ func newHopContext(r *http.Request) *hopContext {
 	c := &hopContext{Context: r.Context()}
 	hops, _ := strconv.Atoi(r.Header.Get(hopCount))
 	c.hopped.hops = max(hops, 1) // the previous release does not count
+	c.hopped.departed = r.Header.Get(hopDeparted)
 	if by := r.Header.Get(hopReleased); by != "" {
 		revision, _ := strconv.ParseUint(r.Header.Get(hopRevision), 10, 64)
 		c.hopped.released = released{by, revision}
+		if revision == 0 {
+			c.hopped.departed = by // of a replica that has no hopDeparted yet
+		}
 	}
 	if local, err := netip.ParseAddrPort(r.Header.Get(hopLocal)); err == nil {
 		c.local = net.TCPAddrFromAddrPort(local)
@@ -323,6 +339,7 @@ func removeHopHeaders(h http.Header) {
 	h.Del(hopSecure)
 	h.Del(hopCount)
 	h.Del(hopReleased)
+	h.Del(hopDeparted)
 	h.Del(hopRevision)
 }
 
@@ -364,7 +381,7 @@ func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, d
 	if peer == nil {
 		return p, false
 	}
-	if h.hop.probes.suspended(peer.ID) {
+	if h.hop.probes.suspended(peer) {
 		h.hop.refuseSuspended(w, r)
 		return p, true
 	}
@@ -396,7 +413,7 @@ func (h *Handler) taskOwner(r *http.Request) string {
 
 // forward sends a request to a replica and copies the answer, as it comes if it is a
 // stream. If the other replica is lost meanwhile, the client gets an error at once. It returns
-// false if the replica cannot be reached, or is full: the request was not served, and is not answered.
+// false if the replica cannot be reached, or has declined the request: the request was not served, and is not answered.
 func (p *hop) forward(
 	w http.ResponseWriter,
 	r *http.Request,
@@ -426,7 +443,7 @@ func (p *hop) forward(
 			outcome = hopBroken // perhaps in the middle of its answer
 		}
 		p.outcomes[outcome].Add(1)
-		sent = outcome != hopRefused && !as.full
+		sent = outcome != hopRefused && !as.declined
 		if !sent && !kept {
 			closeUnread(w, r) // whatever answers it, perhaps without the body
 		}
@@ -446,9 +463,9 @@ func (p *hop) forward(
 		return true
 	}
 	defer resp.Body.Close()
-	if resp.Header.Get(hopFull) != "" {
-		resp.Header.Del(hopFull)
-		if as.full = kept && as.placing; as.full {
+	if resp.Header.Get(hopDeclined) != "" {
+		resp.Header.Del(hopDeclined)
+		if as.declined = kept && as.placing; as.declined {
 			return false
 		}
 	}
@@ -487,6 +504,9 @@ func (h *hopped) fields(r *http.Request) [][2]string {
 	if h.released != (released{}) {
 		all = append(all, [2]string{hopReleased, h.released.by},
 			[2]string{hopRevision, strconv.FormatUint(h.released.revision, 10)})
+	}
+	if h.departed != "" {
+		all = append(all, [2]string{hopDeparted, h.departed})
 	}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		all = append(all, [2]string{hopLocal, local.String()})

@@ -31,7 +31,7 @@ var errSuspended = errors.New("the replica does not answer")
 // probes are the probes of the replicas to which requests are forwarded.
 type probes struct {
 	mu    sync.Mutex
-	peers map[string]*probe // by id
+	peers map[*cluster.Peer]*probe // a replica that left and is back is another one
 }
 
 // probe probes one replica while requests are in flight there, or while it does not answer.
@@ -47,11 +47,24 @@ type probe struct {
 type hopRequest struct{ cancel context.CancelCauseFunc }
 
 // suspended reports whether a replica does not answer at present.
-func (p *probes) suspended(id string) bool {
+func (p *probes) suspended(peer *cluster.Peer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	probe := p.peers[id]
+	probe := p.peers[peer]
 	return probe != nil && probe.suspended.Load()
+}
+
+// answers asks a replica that did not answer again, for at most probeTimeout.
+func (p *probes) answers(peer *cluster.Peer) bool {
+	if ping(peer) != nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.peers[peer]; b != nil {
+		b.suspended.Store(false)
+	}
+	return true
 }
 
 // watch calls cancel with errSuspended if peer stops answering, or with [cluster.ErrGone] if it leaves, until the
@@ -60,13 +73,13 @@ func (p *probes) watch(peer *cluster.Peer, cancel context.CancelCauseFunc) (done
 	r := &hopRequest{cancel}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := p.peers[peer.ID]
+	b := p.peers[peer]
 	if b == nil {
 		b = &probe{waiting: make(map[*hopRequest]struct{})}
 		if p.peers == nil {
-			p.peers = make(map[string]*probe)
+			p.peers = make(map[*cluster.Peer]*probe)
 		}
-		p.peers[peer.ID] = b
+		p.peers[peer] = b
 		go p.run(peer, b) // until no request is in flight
 	}
 	b.waiting[r] = struct{}{}
@@ -94,7 +107,7 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 			for r := range b.waiting {
 				r.cancel(cluster.ErrGone)
 			}
-			delete(p.peers, peer.ID)
+			delete(p.peers, peer)
 			p.mu.Unlock()
 			return
 		}

@@ -32,7 +32,6 @@ type placing struct {
 
 // peerLoad is the load of another replica.
 type peerLoad struct {
-	peer *cluster.Peer
 	ReplicaLoad
 	placed int // sessions that this replica has started there since it was asked
 }
@@ -99,7 +98,7 @@ func (p *placing) ask(ctx context.Context, h *hop) {
 		asking.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			one := &peerLoad{peer: peer}
+			one := &peerLoad{}
 			if readLoad(ctx, peer, &one.ReplicaLoad) != nil || one.Processes == nil {
 				return
 			}
@@ -152,23 +151,25 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, l := range p.peers {
+		known := h.replica.Known(id) // another peer than l.peer if it has left and is back since
 		if l.Processes.full() ||
 			l.Draining ||
-			h.probes.suspended(id) ||
-			h.replica.Known(id) == nil {
+			known == nil ||
+			h.probes.suspended(known) {
 			continue
 		}
 		if n := l.weight(); !ok || n < least {
 			ok = true
 			least = n
 			best = l
+			peer = known
 		}
 	}
 	if best == nil {
 		return nil, ok
 	}
 	best.placed++
-	return best.peer, true
+	return peer, true
 }
 
 // weight returns the number of processes and sessions, with those that were started since.
@@ -232,7 +233,7 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 			return r, false
 		}
 		if h.hop != nil {
-			w.Header().Set(hopFull, "true")
+			w.Header().Set(hopDeclined, "true")
 		}
 		p.refuse(w, r, 1)
 		return r, true
@@ -258,7 +259,7 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 			p.placed[placedThere].Add(1)
 			return r, true
 		}
-		if as.full {
+		if as.declined {
 			p.fill(peer.ID)
 			continue
 		}
