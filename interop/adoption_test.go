@@ -92,8 +92,13 @@ func beginIsolated(t *testing.T, r *replica, n int) (all []*rawSession) {
 	return all
 }
 
+// greetings counts the calls of greet. The id of a request must not be used again in its session: one that was broken
+// may still run.
+var greetings atomic.Int64
+
 func (s *rawSession) greet(t *testing.T) (status int, answer string) {
-	return s.post(t, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}`)
+	return s.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"greet",`+
+		`"arguments":{"name":"Ada"}}}`, 1000+greetings.Add(1)))
 }
 
 func (s *rawSession) mustGreet(t *testing.T) {
