@@ -54,7 +54,7 @@ type hop struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	// retires is set once this replica is about to leave, and retiring when the others know, and it knows them: what
-	// it has is handed over from then on.
+	// it has is handed over from then on. If the engine fails, all stays here until the departure.
 	retires, retiring atomic.Bool
 	// outcomes count the forwarded requests, see hopOutcomes.
 	outcomes [len(hopOutcomes)]atomic.Int64
@@ -193,6 +193,7 @@ func (p *hop) retire() {
 		defer cancel()
 		if err := p.replica.Retire(ctx); err != nil {
 			p.log.Warn("the other replicas were not told that this one is about to leave", "error", err)
+			return
 		}
 		p.retiring.Store(true)
 	})
@@ -243,6 +244,7 @@ func (p *hop) depart(ctx context.Context) {
 	homesDeparted := p.homes.depart(ctx)
 	p.sessions.flush(ctx)
 	err := p.replica.Depart(ctx)
+	p.retiring.Store(true)
 	departed()
 	homesDeparted()
 	if err != nil {
