@@ -210,12 +210,20 @@ func canonical(name string) string {
 // isToken reports whether s is the name of a field.
 func isToken(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+		if !inToken[s[i]] {
 			return false
 		}
 	}
 	return s != ""
 }
+
+// inToken are the bytes of a token.
+var inToken = func() (table [256]bool) {
+	for c := byte(' ') + 1; c < 0x7f; c++ {
+		table[c] = strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) < 0
+	}
+	return table
+}()
 
 // isValue reports whether s is the value of a field: it has no control characters but tabs.
 func isValue(s string) bool {
