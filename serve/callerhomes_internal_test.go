@@ -254,11 +254,11 @@ func TestCallerDeclined(t *testing.T) {
 	}
 	other := newOwner(t, e).homes(&noProcesses{})
 	server := &hophttp.Server{
+		Context: newHopContext,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			f := newHopContext(r).hopped
 			p := &placer{
 				hop:      from.hop,
-				forwards: f,
+				forwards: *hoppedFrom(r.Context()),
 
 				unreachable: map[string]bool{other.replica.ID(): true},
 			}
@@ -294,12 +294,9 @@ func TestCallerReleased(t *testing.T) {
 		{released: released{by: id, revision: 7}, departed: id}: true,
 	} {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil)
-		for _, f := range fields.fields(r) {
-			r.Header.Set(f[0], f[1])
-		}
 		p := &placer{
 			hop:      to.hop,
-			forwards: newHopContext(r).hopped,
+			forwards: *hoppedFrom(newHopContext(t.Context(), fields.fields(r))),
 		}
 		_, peer, _ := to.find(t.Context(), "ann", homeQuery{fresh: true, unreachable: p.notHomes()})
 		if isHome := peer != nil && peer.ID == id; isHome == departed {

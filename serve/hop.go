@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ const (
 // hopOutcomes are the names of the outcomes in metrics and logs.
 var hopOutcomes = [...]string{"answered", "refused", "broken", "suspended"}
 
-// Headers between replicas. They are removed from requests of clients.
+// Headers between replicas. Those of a client are not forwarded.
 const (
 	hopClient = "Slipway-Client-Address" // where the client connected from
 	hopLocal  = "Slipway-Local-Address"  // where it connected to
@@ -149,6 +150,7 @@ func (o *Options) startHop(h *Handler, sessions *ownedSessions) *hop {
 	p.limits = newLimitSharing(p.replica.ID(), h.admission.limiter, o.quotas, p.usagePeers, p.log)
 	p.server = &hophttp.Server{
 		Handler:           p.receive(h),
+		Context:           newHopContext,
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       2 * hophttp.IdleTimeout, // that of clients may be shorter than connections are kept
@@ -284,14 +286,12 @@ func (p *hop) receive(h *Handler) http.Handler {
 			p.serveLease(w)
 			return
 		}
-		r = r.WithContext(newHopContext(r))
-		if client := r.Header.Get(hopClient); client != "" {
-			r.RemoteAddr = client
+		if c, ok := r.Context().(*hopContext); ok {
+			r.RemoteAddr = cmp.Or(c.client, r.RemoteAddr)
+			if !c.secure {
+				r.TLS = nil
+			}
 		}
-		if r.Header.Get(hopSecure) == "" {
-			r.TLS = nil
-		}
-		removeHopHeaders(r.Header)
 		h.ServeHTTP(w, r)
 	})
 }
@@ -301,24 +301,42 @@ type hopContext struct {
 	context.Context
 
 	hopped hopped
-	local  *net.TCPAddr // where the client connected to; nil if not known
+	client string       // where the client connected from; "" if not known
+	local  *net.TCPAddr // where it connected to; nil if not known
+	secure bool         // it used TLS
 }
 
-// newHopContext reads the headers between replicas.
-func newHopContext(r *http.Request) *hopContext {
-	c := &hopContext{Context: r.Context()}
-	hops, _ := strconv.Atoi(r.Header.Get(hopCount))
+// newHopContext reads the fields between replicas.
+func newHopContext(ctx context.Context, between []hophttp.Field) context.Context {
+	c := &hopContext{Context: ctx}
+	var hops int
+	var revision uint64
+	for _, field := range between {
+		switch value := field[1]; field[0] {
+		case hopClient:
+			c.client = value
+		case hopSecure:
+			c.secure = true
+		case hopCount:
+			hops, _ = strconv.Atoi(value)
+		case hopReleased:
+			c.hopped.released.by = value
+		case hopRevision:
+			revision, _ = strconv.ParseUint(value, 10, 64)
+		case hopDeparted:
+			c.hopped.departed = value
+		case hopLocal:
+			if local, err := netip.ParseAddrPort(value); err == nil {
+				c.local = net.TCPAddrFromAddrPort(local)
+			}
+		}
+	}
 	c.hopped.hops = max(hops, 1) // the previous release does not count
-	c.hopped.departed = r.Header.Get(hopDeparted)
-	if by := r.Header.Get(hopReleased); by != "" {
-		revision, _ := strconv.ParseUint(r.Header.Get(hopRevision), 10, 64)
-		c.hopped.released = released{by, revision}
+	if by := c.hopped.released.by; by != "" {
+		c.hopped.released.revision = revision
 		if revision == 0 {
 			c.hopped.departed = by // of a replica that has no hopDeparted yet
 		}
-	}
-	if local, err := netip.ParseAddrPort(r.Header.Get(hopLocal)); err == nil {
-		c.local = net.TCPAddrFromAddrPort(local)
 	}
 	return c
 }
@@ -332,17 +350,6 @@ func (c *hopContext) Value(key any) any {
 		return c.local
 	}
 	return c.Context.Value(key)
-}
-
-// removeHopHeaders removes the fields that only replicas may send, from the request of a client.
-func removeHopHeaders(h http.Header) {
-	h.Del(hopClient)
-	h.Del(hopLocal)
-	h.Del(hopSecure)
-	h.Del(hopCount)
-	h.Del(hopReleased)
-	h.Del(hopDeparted)
-	h.Del(hopRevision)
 }
 
 // passOn forwards a request that another replica has to serve, and reports whether it did, or has

@@ -23,8 +23,10 @@ const (
 	maxHead    = 128 << 10
 	// usualFields is for how many header fields memory is reserved at once.
 	usualFields = 100
-	maxLine     = 256     // the size of a chunk, with extensions
-	maxTrailer  = 8 << 10 // after the last chunk; ignored
+	// prefixBetween is that of the names of fields between replicas.
+	prefixBetween = "Slipway-"
+	maxLine       = 256     // the size of a chunk, with extensions
+	maxTrailer    = 8 << 10 // after the last chunk; ignored
 )
 
 // errMessage is the error of messages that are not HTTP/1.1, or too large.
@@ -108,13 +110,21 @@ type fields struct {
 	chunked bool
 	close   bool   // the connection ends with the message
 	upgrade string // the protocol to which the connection switches, or ""
+	// apart means that the fields between replicas are in between instead of the header.
+	apart   bool
+	between []Field
 }
 
-// parseFields parses the lines after the first one of a head. Fields of the connection are not in the header.
-func parseFields(text string) (f fields, err error) {
+// parse parses the lines after the first one of a head. Fields of the connection are not in the header.
+func (f *fields) parse(text string) error {
 	f.length = -1
 	// As with net/http, which accepted them from the client, the number of fields is limited by their bytes alone.
 	count := min(strings.Count(text, "\r\n")+1, usualFields)
+	if f.apart {
+		n := strings.Count(text, "\r\n"+prefixBetween)
+		f.between = make([]Field, 0, min(n, usualFields))
+		count -= min(n+1, count) // and Host
+	}
 	f.header = make(http.Header, count)
 	values := make([]string, 0, count) // one array for the values of all fields
 	var dropped []string
@@ -123,15 +133,18 @@ func parseFields(text string) (f fields, err error) {
 		line, text, _ = strings.Cut(text, "\r\n")
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !isToken(name) || !isValue(value) {
-			return f, fmt.Errorf("%w: header field %.40q", errMessage, line)
+			return fmt.Errorf("%w: header field %.40q", errMessage, line)
 		}
 		name, value = canonical(name), strings.Trim(value, " \t")
 		own, err := f.note(name, value)
 		switch {
 		case err != nil:
-			return f, err
+			return err
 		case own:
 			dropped = appendNamed(dropped, name, value)
+			continue
+		case f.apart && strings.HasPrefix(name, prefixBetween):
+			f.between = append(f.between, Field{name, value})
 			continue
 		}
 		if prior := f.header[name]; prior != nil {
@@ -145,9 +158,9 @@ func parseFields(text string) (f fields, err error) {
 		delete(f.header, name)
 	}
 	if f.chunked && f.length >= 0 {
-		return f, fmt.Errorf("%w: both a length and chunks", errMessage)
+		return fmt.Errorf("%w: both a length and chunks", errMessage)
 	}
-	return f, nil
+	return nil
 }
 
 // note records what a field says about the message, and reports whether it is one of the connection.

@@ -28,6 +28,9 @@ import (
 // milliseconds after the other replica has closed the connection.
 type Server struct {
 	Handler http.Handler
+	// Context derives the context of a request from the fields between replicas that have arrived with it, whose
+	// names begin with Slipway-. The header does not have them then. Nil leaves them in the header.
+	Context func(ctx context.Context, between []Field) context.Context
 	// MaxHeader is the largest head of a request in bytes; 0 means 64 KiB.
 	MaxHeader int
 	// ReadHeaderTimeout and ReadTimeout are how long a head, and a whole request, may take to arrive, and
@@ -239,13 +242,17 @@ func deadline(timeout time.Duration) time.Time {
 
 // next serves a request, and reports whether another one may follow.
 func (c *serverConn) next() bool {
-	r, body, err := c.read()
-	if err != nil {
+	if err := c.await(); err != nil {
 		c.refuse(err)
 		return false
 	}
 	ctx, cancel := context.WithCancel(c.context)
 	defer cancel()
+	r, body, err := c.read(ctx)
+	if err != nil {
+		c.refuse(err)
+		return false
+	}
 	w := &response{
 		conn:    c,
 		request: r,
@@ -256,7 +263,7 @@ func (c *serverConn) next() bool {
 	if body.over {
 		c.arm(cancel)
 	}
-	complete := w.handle(c.server.Handler, r.WithContext(ctx))
+	complete := w.handle(c.server.Handler, r)
 	w.over.Store(true)
 	body.end()
 	if !c.unwatch() || !complete || !w.finish() {
@@ -269,8 +276,8 @@ func (c *serverConn) next() bool {
 	return true
 }
 
-// read waits for a request and reads its head.
-func (c *serverConn) read() (r *http.Request, body *requestBody, err error) {
+// await waits until a part of a request has arrived.
+func (c *serverConn) await() error {
 	s := c.server
 	if c.in.start == c.in.end {
 		if now := time.Now(); s.IdleTimeout > 0 && c.idleBy.Sub(now) < s.IdleTimeout {
@@ -278,18 +285,24 @@ func (c *serverConn) read() (r *http.Request, body *requestBody, err error) {
 			_ = c.conn.SetReadDeadline(c.idleBy)
 		}
 		if s.closing.Load() { // its deadline may have been replaced
-			return nil, nil, errClosing
+			return errClosing
 		}
 		if err := c.in.fill(); err != nil {
 			if s.closing.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
 				err = errClosing
 			}
-			return nil, nil, err
+			return err
 		}
 	}
 	if !s.setActive(c, true) {
-		return nil, nil, errClosing // what has arrived is not served
+		return errClosing // what has arrived is not served
 	}
+	return nil
+}
+
+// read reads the head of a request. Its context is ctx, or derived from it.
+func (c *serverConn) read(ctx context.Context) (r *http.Request, body *requestBody, err error) {
+	s := c.server
 	limit := s.MaxHeader
 	if limit <= 0 {
 		limit = defaultMaxHeader
@@ -303,12 +316,14 @@ func (c *serverConn) read() (r *http.Request, body *requestBody, err error) {
 		return nil, nil, unexpected(err)
 	}
 	line, rest, _ := strings.Cut(string(text), "\r\n")
-	r, err = parseRequestLine(line)
-	if err != nil {
+	f := fields{apart: s.Context != nil}
+	if err := f.parse(rest); err != nil {
 		return nil, nil, err
 	}
-	f, err := parseFields(rest)
-	if err != nil {
+	if f.apart {
+		ctx = s.Context(ctx, f.between)
+	}
+	if r, err = parseRequestLine(ctx, line); err != nil {
 		return nil, nil, err
 	}
 	host := f.header["Host"]
@@ -349,8 +364,11 @@ func (c *serverConn) setReadDeadline(t time.Time) {
 	_ = c.conn.SetReadDeadline(t)
 }
 
+// blank is copied to make a request with a context.
+var blank http.Request
+
 // parseRequestLine parses the first line of a request.
-func parseRequestLine(line string) (*http.Request, error) {
+func parseRequestLine(ctx context.Context, line string) (*http.Request, error) {
 	method, rest, _ := strings.Cut(line, " ")
 	target, protocol, _ := strings.Cut(rest, " ")
 	if protocol != "HTTP/1.1" || !isToken(method) || !isValue(target) || !strings.HasPrefix(target, "/") {
@@ -360,14 +378,10 @@ func parseRequestLine(line string) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errMessage, err)
 	}
-	return &http.Request{
-		Method:     method,
-		URL:        u,
-		RequestURI: target,
-		Proto:      "HTTP/1.1",
-		ProtoMajor: 1,
-		ProtoMinor: 1,
-	}, nil
+	r := blank.WithContext(ctx)
+	r.Method, r.URL, r.RequestURI = method, u, target
+	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
+	return r, nil
 }
 
 // refuse says why a connection ends, if the other replica can read it: it has sent what is not a request, or what it

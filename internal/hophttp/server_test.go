@@ -686,3 +686,41 @@ func (l *oneConn) Accept() (net.Conn, error) {
 }
 func (*oneConn) Close() error   { return nil }
 func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestFieldsBetween sends fields between replicas. They derive the context, and no request of a client has them.
+func TestFieldsBetween(t *testing.T) {
+	type key struct{}
+	s := &hophttp.Server{
+		Context: func(ctx context.Context, between []hophttp.Field) context.Context {
+			return context.WithValue(ctx, key{}, between)
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprint(w, r.Context().Value(key{}), r.Header["Slipway-Count"], r.Header["Other"])
+		}),
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-served
+	})
+	transport := (&dialer{address: ln.Addr().String()}).transport()
+	t.Cleanup(transport.CloseIdleConnections)
+	for range 2 {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://host/", nil)
+		req.Header.Set("Other", "1")
+		req.Header.Set("Slipway-Client", "of the client")
+		resp, err := transport.Send(req, []hophttp.Field{{"Slipway-Count", "1"}, {"Slipway-Secure", "true"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		if want := "[[Slipway-Count 1] [Slipway-Secure true]] [] [1]"; string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

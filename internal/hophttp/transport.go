@@ -343,8 +343,8 @@ func (x *exchange) answer(req *http.Request) (*http.Response, error) {
 			}
 			continue
 		}
-		f, err := parseFields(rest)
-		if err != nil {
+		var f fields
+		if err := f.parse(rest); err != nil {
 			return nil, err
 		}
 		if status == http.StatusServiceUnavailable && len(f.header[fieldClosed]) > 0 {
@@ -524,7 +524,7 @@ func forwards(name string) bool {
 	case "Host", "Content-Length", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto":
 		return false
 	}
-	return !ofConnection(name) && !strings.HasPrefix(name, "Slipway-")
+	return !ofConnection(name) && !strings.HasPrefix(name, prefixBetween)
 }
 
 // namedByConnection returns the fields that Connection names, mostly nil.
