@@ -40,11 +40,11 @@ type Server struct {
 	Log *slog.Logger
 
 	notice   time.Duration // instead of noticeAfter in tests
-	closing  atomic.Bool   // set with mu
+	closing  atomic.Bool   // set with mu; see setActive
 	mu       sync.Mutex
 	listener net.Listener
-	conns    map[*serverConn]bool // whether it serves a request
-	empty    chan struct{}        // closed once closing is set and no connection is left
+	conns    map[*serverConn]struct{}
+	empty    chan struct{} // closed once closing is set and no connection is left
 }
 
 // Limits of the server.
@@ -118,11 +118,11 @@ func (s *Server) close(all bool) (empty chan struct{}) {
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
-	for c, active := range s.conns {
+	for c := range s.conns {
 		switch {
 		case all:
 			_ = closeNow(c.conn)
-		case !active:
+		case !c.active.Load():
 			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // read returns, and its goroutine closes the connection
 		}
 	}
@@ -137,19 +137,16 @@ func (s *Server) add(c *serverConn) bool {
 		return false
 	}
 	if s.conns == nil {
-		s.conns = make(map[*serverConn]bool)
+		s.conns = make(map[*serverConn]struct{})
 	}
-	s.conns[c] = false
+	s.conns[c] = struct{}{}
 	return true
 }
 
-// setActive records whether a connection serves a request. It returns false if the server is closing.
+// setActive records whether a connection serves a request. It returns false if the server is closing. Either it sees
+// that, or close sees what it has recorded.
 func (s *Server) setActive(c *serverConn, active bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.conns[c]; known {
-		s.conns[c] = active
-	}
+	c.active.Store(active)
 	return !s.closing.Load()
 }
 
@@ -184,6 +181,7 @@ type serverConn struct {
 	pending []byte // the buffer of answers
 	second  int64  // of date, the Date of answers
 	date    string
+	active  atomic.Bool
 	idleBy  time.Time // the read deadline while it waits for a request; zero if another one is set
 
 	mu       sync.Mutex
