@@ -150,9 +150,13 @@ type Peer struct {
 // is that of a dial.
 func (p *Peer) Transport() http.RoundTripper { return p.transport }
 
+// Canceler cancels a request of [Peer.Send] with a cause. The zero value is ready for one request.
+type Canceler = hophttp.Canceler
+
 // Send is RoundTrip of the transport, with header fields whose names begin with Slipway-: those of req are not sent.
-func (p *Peer) Send(req *http.Request, added [][2]string) (*http.Response, error) {
-	return p.transport.Send(req, added)
+// stop, which may be nil, cancels the request as its context does.
+func (p *Peer) Send(req *http.Request, added [][2]string, stop *Canceler) (*http.Response, error) {
+	return p.transport.Send(req, added, stop)
 }
 
 // Context returns a context that ends when the peer leaves the cluster or its lease ends,

@@ -438,15 +438,14 @@ func (p *hop) forward(
 		p.refuseBody(w, r, err)
 		return true
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	defer p.probes.watch(peer, cancel)()
+	stop := new(cluster.Canceler)
+	defer p.probes.unwatch(p.probes.watch(peer, stop), stop)
 	if r.Method == http.MethodGet || isListen(r) {
-		defer context.AfterFunc(p.ending, func() { cancel(nil) })()
+		defer context.AfterFunc(p.ending, func() { stop.Cancel(context.Canceled) })()
 	}
 	outcome := hopAnswered
 	defer func() {
-		cause := context.Cause(ctx)
+		cause := stop.Cause()
 		if outcome != hopRefused &&
 			(errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
 			outcome = hopBroken // perhaps in the middle of its answer
@@ -457,7 +456,8 @@ func (p *hop) forward(
 			closeUnread(w, r) // whatever answers it, perhaps without the body
 		}
 	}()
-	out := r.WithContext(ctx)
+	out := new(http.Request)
+	*out = *r
 	out.Body = body
 	if kept {
 		// GetBody only marks that the body is complete: the transport sends it together with the
@@ -466,9 +466,9 @@ func (p *hop) forward(
 			return nil, errors.ErrUnsupported
 		}
 	}
-	resp, err := peer.Send(out, as.fields(r))
+	resp, err := peer.Send(out, as.fields(r), stop)
 	if err != nil {
-		outcome = p.failed(w, out, peer, err)
+		outcome = p.failed(w, r, peer, stop.Cause(), err)
 		return true
 	}
 	defer resp.Body.Close()
@@ -671,15 +671,17 @@ func (p *hop) refuseStopped(w http.ResponseWriter, r *http.Request) {
 }
 
 // failed answers a request whose owner did not, unless it was not sent: the owner refused the connection, or
-// was found to have left before there was one.
+// was found to have left before there was one. cause is why the request was cancelled, or nil.
 func (p *hop) failed(
 	w http.ResponseWriter,
 	r *http.Request,
 	peer *cluster.Peer,
-	err error,
+	cause, err error,
 ) (outcome int) {
 	outcome = hopBroken
-	cause := context.Cause(r.Context())
+	if cause == nil {
+		cause = context.Cause(r.Context())
+	}
 	var unsent *hophttp.NotSentError
 	if errors.As(err, &unsent) && (cause == nil || errors.Is(cause, cluster.ErrGone)) {
 		outcome = hopRefused

@@ -38,13 +38,9 @@ type probes struct {
 type probe struct {
 	suspended atomic.Bool
 
-	// waiting are the functions that cancel the requests in flight. The mutex of probes guards
-	// it.
-	waiting map[*hopRequest]struct{}
+	// waiting cancel the requests in flight. The mutex of probes guards it.
+	waiting map[*cluster.Canceler]struct{}
 }
-
-// hopRequest is a forwarded request.
-type hopRequest struct{ cancel context.CancelCauseFunc }
 
 // suspended reports whether a replica does not answer at present.
 func (p *probes) suspended(peer *cluster.Peer) bool {
@@ -67,27 +63,29 @@ func (p *probes) answers(peer *cluster.Peer) bool {
 	return true
 }
 
-// watch calls cancel with errSuspended if peer stops answering, or with [cluster.ErrGone] if it leaves, until the
-// function it returns is called.
-func (p *probes) watch(peer *cluster.Peer, cancel context.CancelCauseFunc) (done func()) {
-	r := &hopRequest{cancel}
+// watch cancels a request with errSuspended if peer stops answering, or with [cluster.ErrGone] if it leaves, until
+// unwatch.
+func (p *probes) watch(peer *cluster.Peer, request *cluster.Canceler) *probe {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.peers[peer]
 	if b == nil {
-		b = &probe{waiting: make(map[*hopRequest]struct{})}
+		b = &probe{waiting: make(map[*cluster.Canceler]struct{})}
 		if p.peers == nil {
 			p.peers = make(map[*cluster.Peer]*probe)
 		}
 		p.peers[peer] = b
 		go p.run(peer, b) // until no request is in flight
 	}
-	b.waiting[r] = struct{}{}
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(b.waiting, r)
-	}
+	b.waiting[request] = struct{}{}
+	return b
+}
+
+// unwatch is the opposite of watch, which has returned b.
+func (p *probes) unwatch(b *probe, request *cluster.Canceler) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(b.waiting, request)
 }
 
 // run probes a replica. It ends with the replica, or when no request is in flight and the
@@ -105,7 +103,7 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 		idle := len(b.waiting) == 0 && !b.suspended.Load()
 		if gone || idle {
 			for r := range b.waiting {
-				r.cancel(cluster.ErrGone)
+				r.Cancel(cluster.ErrGone)
 			}
 			delete(p.peers, peer)
 			p.mu.Unlock()
@@ -119,7 +117,7 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 		}
 		p.mu.Lock()
 		for r := range b.waiting {
-			r.cancel(errSuspended)
+			r.Cancel(errSuspended)
 		}
 		p.mu.Unlock()
 	}

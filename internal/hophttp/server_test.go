@@ -714,7 +714,7 @@ func TestFieldsBetween(t *testing.T) {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://host/", nil)
 		req.Header.Set("Other", "1")
 		req.Header.Set("Slipway-Client", "of the client")
-		resp, err := transport.Send(req, []hophttp.Field{{"Slipway-Count", "1"}, {"Slipway-Secure", "true"}})
+		resp, err := transport.Send(req, []hophttp.Field{{"Slipway-Count", "1"}, {"Slipway-Secure", "true"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

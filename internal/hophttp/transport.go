@@ -73,14 +73,18 @@ type conn struct {
 // cancelled with the cause of its context. The error is a [NotSentError] if there was no connection. Trailers are
 // ignored. As in a request that a server has received, a ContentLength of 0 means that there is no body, and -1 that
 // its length is unknown.
-func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) { return t.Send(req, nil) }
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.Send(req, nil, nil)
+}
 
 // Field is the name and the value of a header field.
 type Field = [2]string
 
-// Send is RoundTrip with header fields between replicas.
-func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, error) {
-	ctx := req.Context()
+// Send is RoundTrip with header fields between replicas. stop, which may be nil, cancels the request as well.
+func (t *Transport) Send(req *http.Request, added []Field, stop *Canceler) (*http.Response, error) {
+	if stop == nil {
+		stop = new(Canceler)
+	}
 	if req.Body != nil && isJoined(req) && req.GetBody != nil {
 		defer req.Body.Close() // a copy of it is sent before RoundTrip returns
 	}
@@ -88,29 +92,31 @@ func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, erro
 	for {
 		c, used := t.take(), true
 		if c == nil {
-			raw, err := t.Dial(ctx)
-			if err != nil {
-				return nil, &NotSentError{causeOf(ctx, err)}
+			var err error
+			if c, err = t.connect(req.Context(), stop); err != nil {
+				return nil, &NotSentError{err}
 			}
-			c, used = &conn{Conn: raw}, false
-			c.in.from = raw
+			used = false
 		}
 		x := &exchange{
 			transport: t,
 			conn:      c,
-			ctx:       ctx,
+			ctx:       req.Context(),
+			stop:      stop,
 		}
-		x.stop = context.AfterFunc(ctx, c.abort)
-		resp, sent, err := x.run(req, added, message)
+		resp, sent, err := x.start(req, added, message)
 		if err == nil {
 			return resp, nil
 		}
 		message = c.out // a body that is a part of it cannot be read again
 		x.discard()
+		cause := x.cause()
 		unserved := errors.Is(err, errClosing) && isJoined(req)
 		switch {
-		case ctx.Err() != nil || sent && !unserved:
-			return nil, causeOf(ctx, err)
+		case cause != nil:
+			return nil, cause
+		case sent && !unserved:
+			return nil, err
 		case !used || unserved && message == nil: // its body cannot be written again
 			return nil, &NotSentError{err}
 		}
@@ -118,12 +124,27 @@ func (t *Transport) Send(req *http.Request, added []Field) (*http.Response, erro
 	}
 }
 
-// causeOf returns why a context has ended, or err if it has not.
-func causeOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// connect makes a connection.
+func (t *Transport) connect(ctx context.Context, stop *Canceler) (*conn, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !stop.attach(cancel, nil) {
+		return nil, stop.Cause()
 	}
-	return err
+	raw, err := t.Dial(ctx)
+	stop.detach()
+	if cause := cmp.Or(stop.Cause(), context.Cause(ctx)); cause != nil {
+		if raw != nil {
+			_ = raw.Close()
+		}
+		return nil, cause
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: raw}
+	c.in.from = raw
+	return c, nil
 }
 
 // CloseIdleConnections closes the connections that no request uses.
@@ -208,7 +229,8 @@ type exchange struct {
 	transport *Transport
 	conn      *conn
 	ctx       context.Context
-	stop      func() bool // of the cancellation
+	stop      *Canceler
+	unfollow  func() bool // ends the cancellation by ctx
 
 	uploading chan error    // receives the outcome of sending a body besides reading its answer
 	proceed   chan struct{} // closed once the other replica has asked for that body; nil afterwards
@@ -218,6 +240,26 @@ type exchange struct {
 	reuse   bool // the connection can serve another request
 	mu      sync.Mutex
 	ended   bool
+}
+
+// start is run, unless the request is cancelled, until end.
+func (x *exchange) start(req *http.Request, added []Field, message []byte) (resp *http.Response, sent bool, err error) {
+	x.unfollow = context.AfterFunc(x.ctx, x.follow)
+	if !x.stop.attach(nil, x.conn) {
+		return nil, false, x.stop.Cause()
+	}
+	return x.run(req, added, message)
+}
+
+// follow cancels the request with its context.
+func (x *exchange) follow() { x.stop.Cancel(context.Cause(x.ctx)) }
+
+// cause returns why the request was cancelled, or nil.
+func (x *exchange) cause() error {
+	if cause := x.stop.Cause(); cause != nil {
+		return cause
+	}
+	return context.Cause(x.ctx)
 }
 
 // run sends a request and reads the head of its answer. message is what an earlier run has prepared for the request,
@@ -415,7 +457,7 @@ func (x *exchange) Read(b []byte) (n int, err error) {
 	case errors.Is(err, io.EOF):
 		x.end(true)
 	case err != nil:
-		err = causeOf(x.ctx, err)
+		err = cmp.Or(x.cause(), err)
 	}
 	return n, err
 }
@@ -449,8 +491,9 @@ func (x *exchange) end(complete bool) {
 			x.reuse = false // the answer came first
 		}
 	}
-	// If stop returns false, abort has been called or will be, whatever the connection is used for then.
-	if x.stop() && complete && x.reuse && x.conn.in.start == x.conn.in.end {
+	// Otherwise abort has been called or will be, whatever the connection is used for then.
+	followed := x.unfollow()
+	if x.stop.detach() && followed && complete && x.reuse && x.conn.in.start == x.conn.in.end {
 		x.transport.put(x.conn)
 		return
 	}

@@ -320,6 +320,42 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(err, cause) || errors.As(err, &unsent) {
 			t.Errorf("%s: error %v, want the cause", method, err)
 		}
+		stop := new(hophttp.Canceler)
+		go func() {
+			<-started
+			stop.Cancel(cause)
+			stop.Cancel(errors.New("another cause"))
+		}()
+		resp, err := d.transport().Send(request(t, method, "body"), nil, stop)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+		}
+		<-ended
+		if !errors.Is(err, cause) || !errors.Is(stop.Cause(), cause) || errors.As(err, &unsent) {
+			t.Errorf("%s with a canceler: error %v, want the cause", method, err)
+		}
+	}
+}
+
+// TestCancelDial cancels requests that wait for a connection, and such that have been cancelled before.
+func TestCancelDial(t *testing.T) {
+	cause := errors.New("cause")
+	for _, early := range []bool{false, true} {
+		stop := new(hophttp.Canceler)
+		transport := &hophttp.Transport{Dial: func(ctx context.Context) (net.Conn, error) {
+			stop.Cancel(cause)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		if early {
+			stop.Cancel(cause)
+		}
+		_, err := transport.Send(request(t, http.MethodPost, "body"), nil, stop)
+		var unsent *hophttp.NotSentError
+		if !errors.Is(err, cause) || !errors.As(err, &unsent) {
+			t.Errorf("early %v: error %v, want the cause, and that nothing was sent", early, err)
+		}
 	}
 }
 
