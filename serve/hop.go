@@ -433,8 +433,7 @@ func (p *hop) forward(
 	if kept {
 		defer p.keptBytes.Add(-r.ContentLength)
 	}
-	body, err := keepBody(w, r, kept)
-	if err != nil {
+	if err := keepBody(w, r, kept); err != nil {
 		p.refuseBody(w, r, err)
 		return true
 	}
@@ -452,21 +451,16 @@ func (p *hop) forward(
 		}
 		p.outcomes[outcome].Add(1)
 		sent = outcome != hopRefused && !as.declined
-		if !sent && !kept {
+		body, isKept := r.Body.(*keptBody)
+		switch {
+		case sent:
+		case isKept:
+			_, _ = body.Seek(0, io.SeekStart)
+		default:
 			closeUnread(w, r) // whatever answers it, perhaps without the body
 		}
 	}()
-	out := new(http.Request)
-	*out = *r
-	out.Body = body
-	if kept {
-		// GetBody only marks that the body is complete: the transport sends it together with the
-		// header and never calls this.
-		out.GetBody = func() (io.ReadCloser, error) {
-			return nil, errors.ErrUnsupported
-		}
-	}
-	resp, err := peer.Send(out, as.fields(r), stop)
+	resp, err := peer.Send(r, as.fields(r), stop)
 	if err != nil {
 		outcome = p.failed(w, r, peer, stop.Cause(), err)
 		return true
@@ -517,7 +511,11 @@ func (h *hopped) fields(r *http.Request) [][2]string {
 	if h.departed != "" {
 		all = append(all, [2]string{hopDeparted, h.departed})
 	}
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+	switch local := r.Context().Value(http.LocalAddrContextKey).(type) {
+	case *net.TCPAddr:
+		at := local.AddrPort()
+		all = append(all, [2]string{hopLocal, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()).String()})
+	case net.Addr:
 		all = append(all, [2]string{hopLocal, local.String()})
 	}
 	if r.TLS != nil {
@@ -617,26 +615,34 @@ func (p *hop) reserveBody(n int64) bool {
 	return true
 }
 
-// keepBody returns the body to forward. If it is kept, that of r stays readable if the replica cannot be reached, and
-// it is read first: net/http then sends it in one piece with the headers. Otherwise the connection is in full
+// keptBody is a body that was read before it is forwarded.
+type keptBody struct{ bytes.Reader }
+
+// Close implements [io.Closer]. The body stays readable.
+func (*keptBody) Close() error { return nil }
+
+// isComplete is GetBody of a request with a keptBody. It only marks that the body is complete: the transport sends it
+// together with the header and never calls this.
+func isComplete() (io.ReadCloser, error) { return nil, errors.ErrUnsupported }
+
+// keepBody prepares the body of r to be forwarded. If it is kept, it is read first: the transport then sends it in one
+// piece with the header, and it can be read again if the replica cannot be reached. Otherwise the connection is in full
 // duplex.
-func keepBody(
-	w http.ResponseWriter,
-	r *http.Request,
-	kept bool,
-) (body io.ReadCloser, err error) {
+func keepBody(w http.ResponseWriter, r *http.Request, kept bool) error {
 	if !kept {
 		// An owner may answer before the end of the body was read. net/http would then close the body
 		// under the proxy, whose connection breaks, and with it the answer.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
-		return io.NopCloser(r.Body), nil
+		return nil
 	}
 	text := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, text); err != nil {
-		return nil, err
+		return err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(text))
-	return io.NopCloser(bytes.NewReader(text)), nil
+	body := new(keptBody)
+	body.Reset(text)
+	r.Body, r.GetBody = body, isComplete
+	return nil
 }
 
 // refuseBody answers a request whose body has not arrived, so that nothing was forwarded.
