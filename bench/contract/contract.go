@@ -39,7 +39,8 @@ type Config struct {
 	Tools    int
 	Workload string
 	Stream   bool
-	// With names a part of operation to switch on, such as metrics.
+	// With names a part of operation to switch on, such as metrics. Several, separated by commas, are
+	// for several servers in one process: the query of a request is the number of its server, from 0.
 	With string
 }
 

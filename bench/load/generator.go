@@ -21,6 +21,9 @@ type Generator struct {
 	// persistent connections to it.
 	Addr        string
 	Connections int
+	// Queries are those between which [Running.Take] chooses for HTTP requests. If there are none,
+	// requests have no query.
+	Queries []string
 	// In and Out are the standard streams of a stdio peer.
 	In  io.Writer
 	Out io.Reader
@@ -42,8 +45,8 @@ const (
 // transport carries the messages of one connection.
 type transport interface {
 	io.WriteCloser
-	// frame returns a message in the form to write.
-	frame(body []byte) []byte
+	// frame returns a message in the form to write. Only requests of HTTP have a query.
+	frame(query string, body []byte) []byte
 	// receive reads one answer. It returns nil instead of its text unless keep is set.
 	receive(keep bool) (answer []byte, length int, err error)
 }
@@ -58,20 +61,33 @@ func (g *Generator) Initialize() error {
 	return initialize(t)
 }
 
-// Check opens a session if the workload has one, sends one request, and reports what is
-// wrong with its answer. It must succeed before [Generator.Run] is called.
+// Check opens a session if the workload has one, sends one request with each query, and reports what
+// is wrong with an answer. It must succeed before [Generator.Run] or [Generator.Start] is called.
 func (g *Generator) Check() error {
 	t, err := g.open(readSize)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	answer, err := ask(t, g.Workload.Body(fix.FirstID))
-	if err != nil {
-		return err
+	for _, query := range g.queries() {
+		answer, err := ask(t, query, g.Workload.Body(fix.FirstID))
+		if err != nil {
+			return err
+		}
+		g.length = len(answer)
+		if err := g.Workload.Check(answer, fix.FirstID); err != nil {
+			return err
+		}
 	}
-	g.length = len(answer)
-	return g.Workload.Check(answer, fix.FirstID)
+	return nil
+}
+
+// queries returns those of requests, at least one, which may be empty.
+func (g *Generator) queries() []string {
+	if len(g.Queries) == 0 {
+		return []string{""}
+	}
+	return g.Queries
 }
 
 // slack is the permitted difference in length between an answer and the checked one, in
@@ -98,15 +114,20 @@ func (g *Generator) newWorker(i int) (*worker, error) {
 		return nil, err
 	}
 	share := (maxID - fix.FirstID) / max(g.Connections, 1)
-	body := g.Workload.Body(fix.FirstID)
-	request := t.frame(body)
-	return &worker{
+	w := &worker{
 		transport: t,
 		g:         g,
 		id:        fix.FirstID + 1 + i*share,
-		request:   request,
-		body:      request[bytes.Index(request, body):],
-	}, nil
+	}
+	for _, query := range g.queries() {
+		body := g.Workload.Body(fix.FirstID)
+		whole := t.frame(query, body)
+		w.requests = append(w.requests, request{
+			whole: whole,
+			body:  whole[bytes.Index(whole, body):],
+		})
+	}
+	return w, nil
 }
 
 // open connects, and opens a session if the workload has one.
@@ -149,7 +170,7 @@ func handshake(t transport) error {
 	if err := initialize(t); err != nil {
 		return err
 	}
-	if _, err := t.Write(t.frame(fix.InitializedBody())); err != nil {
+	if _, err := t.Write(t.frame("", fix.InitializedBody())); err != nil {
 		return err
 	}
 	switch t := t.(type) {
@@ -163,7 +184,7 @@ func handshake(t transport) error {
 
 // initialize sends the first message of a session and checks the answer.
 func initialize(t transport) error {
-	answer, err := ask(t, fix.InitBody())
+	answer, err := ask(t, "", fix.InitBody())
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
@@ -171,8 +192,8 @@ func initialize(t transport) error {
 }
 
 // ask sends one message and returns its answer.
-func ask(t transport, body []byte) ([]byte, error) {
-	if _, err := t.Write(t.frame(body)); err != nil {
+func ask(t transport, query string, body []byte) ([]byte, error) {
+	if _, err := t.Write(t.frame(query, body)); err != nil {
 		return nil, err
 	}
 	answer, _, err := t.receive(true)
@@ -188,8 +209,8 @@ type pipeLink struct {
 }
 
 // Close does nothing. The owner of the process closes its streams.
-func (p *pipeLink) Close() error             { return nil }
-func (p *pipeLink) frame(body []byte) []byte { return append(body, '\n') }
+func (p *pipeLink) Close() error                       { return nil }
+func (p *pipeLink) frame(_ string, body []byte) []byte { return append(body, '\n') }
 
 // receive returns the next line. It is valid until the next call.
 func (p *pipeLink) receive(bool) ([]byte, int, error) {
@@ -209,7 +230,7 @@ const (
 // socketLink carries one message per WebSocket frame.
 type socketLink struct{ *wire.Conn }
 
-func (s socketLink) frame(body []byte) []byte {
+func (s socketLink) frame(_ string, body []byte) []byte {
 	return wire.AppendFrame(nil, body)
 }
 
@@ -232,9 +253,13 @@ type httpLink struct {
 }
 
 // frame returns a whole request, so that sending it is one write.
-func (h *httpLink) frame(body []byte) []byte {
+func (h *httpLink) frame(query string, body []byte) []byte {
+	path := "/mcp"
+	if query != "" {
+		path += "?" + query
+	}
 	b := fmt.Appendf(nil,
-		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", h.g.Addr, len(body))
+		"POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", path, h.g.Addr, len(body))
 	for _, field := range h.g.Workload.Header() {
 		b = fmt.Appendf(b, "%s: %s\r\n", field[0], field[1])
 	}

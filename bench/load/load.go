@@ -48,12 +48,14 @@ type clock struct {
 	// count is the number of answers in the measured phase, of all connections.
 	phase atomic.Int32
 	count atomic.Int64
+	query atomic.Int32 // of the next requests, as an index
 }
 
-// run moves through the phases of plan and returns the measured time. It ends early if
-// failed is closed.
+// run warms up and measures as in plan, and returns the measured time. It ends early if failed is
+// closed. Requests are sent until the phase is stopping.
 func (c *clock) run(plan Plan, failed <-chan struct{}) (time.Duration, error) {
-	defer c.phase.Store(stopping)
+	defer c.phase.Store(warming)
+	c.count.Store(0)
 	if !wait(plan.Warmup, failed) {
 		return 0, nil
 	}
@@ -70,7 +72,7 @@ func (c *clock) run(plan Plan, failed <-chan struct{}) (time.Duration, error) {
 			break
 		}
 	}
-	c.phase.Store(stopping)
+	c.phase.Store(warming)
 	elapsed := time.Since(start)
 	return elapsed, plan.End()
 }
@@ -89,56 +91,98 @@ func wait(d time.Duration, failed <-chan struct{}) bool {
 
 // Run sends requests according to plan. The first failed request ends it.
 func (g *Generator) Run(plan Plan) (Result, error) {
-	var (
-		clock  clock
-		group  sync.WaitGroup
-		once   sync.Once
-		first  error
-		failed = make(chan struct{})
-	)
-	workers := make([]*worker, max(g.Connections, 1))
-	for i := range workers {
-		w, err := g.newWorker(i)
-		if err != nil {
-			return Result{}, err
-		}
-		defer w.Close()
-		workers[i] = w
+	r, err := g.Start()
+	if err != nil {
+		return Result{}, err
 	}
-	for _, w := range workers {
-		group.Go(func() {
-			if err := w.run(&clock); err != nil {
-				once.Do(func() {
-					first = err
-					close(failed)
-				})
-			}
-		})
-	}
-	elapsed, err := clock.run(plan, failed)
-	group.Wait()
-	if first != nil {
-		err = first
+	result, err := r.Take(0, plan)
+	if failure := r.Stop(); failure != nil {
+		err = failure
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{
-		Requests: clock.count.Load(),
-		Elapsed:  elapsed,
-	}
-	for _, w := range workers {
+	for _, w := range r.workers {
 		result.Latency.Merge(&w.latency)
 	}
 	return result, nil
 }
 
+// Running is a generator that sends requests until it is stopped, also while nothing is measured.
+type Running struct {
+	clock   clock
+	workers []*worker
+	group   sync.WaitGroup
+	once    sync.Once
+	first   error // that a worker returned
+	failed  chan struct{}
+}
+
+// Start opens the connections and sends requests. The first failed request ends all.
+func (g *Generator) Start() (*Running, error) {
+	r := &Running{failed: make(chan struct{})}
+	for i := range max(g.Connections, 1) {
+		w, err := g.newWorker(i)
+		if err != nil {
+			r.close()
+			return nil, err
+		}
+		r.workers = append(r.workers, w)
+	}
+	for _, w := range r.workers {
+		r.group.Go(func() {
+			if err := w.run(&r.clock); err != nil {
+				r.once.Do(func() {
+					r.first = err
+					close(r.failed)
+				})
+			}
+		})
+	}
+	return r, nil
+}
+
+// Take measures requests with the query of an index, except latencies. Those sent before it are
+// answered during the warm-up, if that is long enough.
+func (r *Running) Take(query int, plan Plan) (Result, error) {
+	r.clock.query.Store(int32(query))
+	elapsed, err := r.clock.run(plan, r.failed)
+	select {
+	case <-r.failed:
+		err = r.first
+	default:
+	}
+	return Result{
+		Requests: r.clock.count.Load(),
+		Elapsed:  elapsed,
+	}, err
+}
+
+// Stop ends the run, and returns the error of the first failed request.
+func (r *Running) Stop() error {
+	r.clock.phase.Store(stopping)
+	r.group.Wait()
+	r.close()
+	return r.first
+}
+
+func (r *Running) close() {
+	for _, w := range r.workers {
+		w.Close()
+	}
+}
+
+// request is a request that is sent many times.
+type request struct {
+	whole []byte
+	body  []byte // within whole, from the first byte of the message
+}
+
 // worker is one connection of a run.
 type worker struct {
 	transport
-	g       *Generator
-	request []byte // whole
-	body    []byte // within request, from the first byte of the message
+	g        *Generator
+	requests []request // by query
 	// id is the number of the next request on the connection.
 	id      int
 	latency Histogram
@@ -149,7 +193,7 @@ type worker struct {
 func (w *worker) run(clock *clock) error {
 	window := max(w.g.Workload.Window, 1)
 	start := time.Now()
-	if err := w.send(window); err != nil {
+	if err := w.send(clock, window); err != nil {
 		return err
 	}
 	for {
@@ -167,18 +211,19 @@ func (w *worker) run(clock *clock) error {
 			}
 		}
 		start = now
-		if err := w.send(1); err != nil {
+		if err := w.send(clock, 1); err != nil {
 			return err
 		}
 	}
 }
 
 // send sends n requests, each with a separate write, like independent callers.
-func (w *worker) send(n int) error {
+func (w *worker) send(clock *clock, n int) error {
+	next := &w.requests[clock.query.Load()]
 	for range n {
-		fix.PutID(w.body, w.id)
+		fix.PutID(next.body, w.id)
 		w.id++
-		if _, err := w.Write(w.request); err != nil {
+		if _, err := w.Write(next.whole); err != nil {
 			return err
 		}
 	}

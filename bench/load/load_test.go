@@ -73,6 +73,45 @@ func TestHTTPFramings(t *testing.T) {
 	}
 }
 
+// TestQueries checks that all connections send the query that is taken.
+func TestQueries(t *testing.T) {
+	w := find(t, "http-echo-2025")
+	answer := w.Answer()
+	var seen [2]atomic.Int64
+	h := newHTTP(t, w, func(rw http.ResponseWriter, r *http.Request) {
+		seen[r.URL.RawQuery[0]-'a'].Add(1)
+		rw.Write(answer)
+	})
+	h.Queries = []string{"a", "b"}
+	if err := h.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := seen[0].Load(), seen[1].Load(); a != 1 || b != 1 {
+		t.Errorf("the check has sent %d and %d requests, want one of each", a, b)
+	}
+	running, err := h.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query := range h.Queries {
+		before := seen[1-query].Load()
+		result, err := running.Take(query, short())
+		if err != nil || result.Requests == 0 {
+			t.Fatalf("Take(%d) = %+v, %v", query, result, err)
+		}
+		// Those on their way when it began, one on each connection.
+		if late := seen[1-query].Load() - before; query > 0 && late > int64(h.Connections) {
+			t.Errorf("%d requests with the query before", late)
+		}
+	}
+	if err := running.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if seen[1].Load() < 10 {
+		t.Errorf("%d requests with the second query", seen[1].Load())
+	}
+}
+
 func TestHTTPSession(t *testing.T) {
 	w := find(t, "http-echo-session")
 	seen := make(chan string, 1)

@@ -172,6 +172,15 @@ func TestSlices(t *testing.T) {
 	if err := p.Measure(t.Context(), find(t, "http-echo-2025"), f); err != nil {
 		t.Fatal(err)
 	}
+	checkSlices(t, f)
+	p.floor = true
+	if p.Does(find(t, "http-echo-2025")) {
+		t.Error("a floor is measured by itself")
+	}
+}
+
+func checkSlices(t *testing.T, f trial.Figures) {
+	t.Helper()
 	for _, name := range []string{"ratio", "null_ratio", "server_cpu_us", "floor_cpu_us"} {
 		if f[name] <= 0 {
 			t.Errorf("%s is missing: %v", name, f)
@@ -180,9 +189,29 @@ func TestSlices(t *testing.T) {
 	if f["ratio"] < 0.2 || f["ratio"] > 5 {
 		t.Errorf("the ratio of a program to itself is %v", f["ratio"])
 	}
-	p.floor = true
-	if p.Does(find(t, "http-echo-2025")) {
-		t.Error("a floor is measured by itself")
+}
+
+// TestShared lets servers in one process take turns.
+func TestShared(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("server CPU is read from /proc")
+	}
+	o := &options{slices: 2, shared: true, Options: trial.Options{
+		Warmup: 10 * time.Millisecond, Measure: 50 * time.Millisecond, Connections: 4,
+	}}
+	w := find(t, "http-echo-2025+jwt")
+	floor := &peer{name: plain, dir: "slipway", with: "plain", options: o}
+	o.floors = map[string]*peer{plain: floor}
+	p := buildPeer(t, o, "slipway")
+	floor.Program = p.Program
+	f := make(trial.Figures)
+	if err := p.Measure(t.Context(), w, f); err != nil {
+		t.Fatal(err)
+	}
+	checkSlices(t, f)
+	floor.dir = "barehand"
+	if err := p.Measure(t.Context(), w, f); err == nil {
+		t.Error("two programs share a process")
 	}
 }
 
@@ -212,7 +241,7 @@ func buildPeer(t *testing.T, o *options, dir string) *peer {
 
 func TestParse(t *testing.T) {
 	for _, args := range [][]string{{"-rounds", "0"}, {"-measure", "0s"}, {"more"}, {"-conns", "none"},
-		{"-slices", "3"}, {"-slices", "-1"}} {
+		{"-slices", "3"}, {"-slices", "-1"}, {"-shared"}} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("parse(%q) succeeds", args)
 		}

@@ -5,7 +5,8 @@
 //	go -C bench run ./cmd/compare -rounds 3 -peers slipway,mcp-go -workloads http-echo,stdio
 //	go -C bench run ./cmd/compare -slices 6 -rounds 12 -measure 300ms -peers slipway -workloads http-echo-2025+policy
 //
-// The last form, in which a peer and its floor take turns, finds small differences.
+// The last form, in which a peer and its floor take turns, finds small differences. With -shared, both
+// are in one process.
 //
 // It writes results.jsonl (one line per measurement) and results.md to the folder given
 // with -o. Peers that are not installed are skipped and listed.
@@ -33,6 +34,7 @@ type options struct {
 	// spawns is how often a process starts in each round of a start-up workload.
 	spawns int
 	slices int              // passes in a round; 0 means that peers run one after another
+	shared bool             // in one process
 	quiet  float64          // cores that others may use in a pass; 0 means any number
 	floors map[string]*peer // by name
 	// peers and workloads are the selections as typed, separated by commas.
@@ -53,6 +55,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 			"starts of a process in each round of a start-up workload")
 		flags.IntVar(&o.slices, "slices", 0,
 			"in each round, run a peer next to two of its floor, and alternate between them in this many passes")
+		flags.BoolVar(&o.shared, "shared", false,
+			"with -slices, run the peer and both floors in one process, if they are the same program")
 		flags.Float64Var(&o.quiet, "quiet", 0,
 			"repeat passes of -slices in which other programs use more than this many cores")
 		flags.StringVar(&o.peers, "peers", "",
@@ -72,6 +76,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if o.slices < 0 || o.slices > 0 && o.Rounds < 6 {
 		return nil, errors.New("-slices requires at least 6 rounds, for an interval of 95 %")
+	}
+	if o.shared && o.slices == 0 {
+		return nil, errors.New("-shared requires -slices")
 	}
 	return o, nil
 }

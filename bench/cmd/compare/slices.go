@@ -1,9 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
@@ -25,8 +30,12 @@ const (
 // turns are those of all processes in one pass.
 const turns = 2 * contenders
 
-// settling is the time at the start of a slice that is not measured, while connections open.
-const settling = 50 * time.Millisecond
+// The time at the start of a slice that is not measured: while connections open, or, if they are open,
+// while requests to the contender before are answered.
+const (
+	settling  = 50 * time.Millisecond
+	answering = 5 * time.Millisecond
+)
 
 // measureSlices runs the peer and its floor at the same time, and a second floor: the ratio of
 // the two floors shows how exact that of the peer can be. They take turns in short slices, in an
@@ -34,19 +43,17 @@ const settling = 50 * time.Millisecond
 // favors one of them. The figures of a round are medians over its passes. Each round starts new
 // processes, which differ too.
 func (p *peer) measureSlices(ctx context.Context, w fix.Workload, f trial.Figures) error {
-	floor := p.floors[floorOf(w)]
-	var all [contenders]*contender
-	for i, peer := range []*peer{floor, floor, p} {
-		proc, g, err := peer.start(ctx, w)
-		if err != nil {
-			return err
-		}
-		defer proc.Stop()
-		all[i] = &contender{proc: proc, g: g}
-		if err := g.Check(); err != nil {
-			return proc.Explain(fmt.Errorf("check: %w", err))
-		}
-		if err := all[i].take(p.Warmup); err != nil {
+	contend := p.contend
+	if p.shared {
+		contend = p.contendInOne
+	}
+	all, stop, err := contend(ctx, w)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if err := c.take(p.Warmup); err != nil {
 			return err
 		}
 	}
@@ -75,6 +82,70 @@ func (p *peer) measureSlices(ctx context.Context, w fix.Workload, f trial.Figure
 		f[name] = figures.Median(values)
 	}
 	return nil
+}
+
+// contend starts a process for each contender. stop ends them, and is never nil.
+func (p *peer) contend(ctx context.Context, w fix.Workload) (all [contenders]*contender, stop func(), err error) {
+	var started []*process.Process
+	stop = func() {
+		for _, proc := range started {
+			proc.Stop()
+		}
+	}
+	floor := p.floors[floorOf(w)]
+	for i, peer := range [contenders]*peer{floorTurn: floor, nullTurn: floor, peerTurn: p} {
+		proc, g, err := peer.start(ctx, w)
+		if err != nil {
+			return all, stop, err
+		}
+		started = append(started, proc)
+		if err := g.Check(); err != nil {
+			return all, stop, proc.Explain(fmt.Errorf("check: %w", err))
+		}
+		all[i] = &contender{proc: proc, run: g.Run, settling: settling}
+	}
+	return all, stop, nil
+}
+
+// contendInOne starts a process with a server for each contender, in any order. Their requests come
+// over the same connections, so that all that differs is the server. stop is as in contend.
+func (p *peer) contendInOne(ctx context.Context, w fix.Workload) (all [contenders]*contender, stop func(), err error) {
+	stop = func() {}
+	floor := p.floors[floorOf(w)]
+	if floor.dir != p.dir {
+		return all, stop, fmt.Errorf("the floor %s is another program, so both cannot share a process", floor.name)
+	}
+	var with [contenders]string
+	order := rand.Perm(contenders)
+	for i, peer := range [contenders]*peer{floorTurn: floor, nullTurn: floor, peerTurn: p} {
+		with[order[i]] = cmp.Or(peer.with, w.With)
+	}
+	host := *p
+	host.with = strings.Join(with[:], ",")
+	proc, g, err := host.start(ctx, w)
+	if err != nil {
+		return all, stop, err
+	}
+	stop = proc.Stop
+	for i := range contenders {
+		g.Queries = append(g.Queries, strconv.Itoa(i))
+	}
+	if err := g.Check(); err != nil {
+		return all, stop, proc.Explain(fmt.Errorf("check: %w", err))
+	}
+	running, err := g.Start()
+	if err != nil {
+		return all, stop, proc.Explain(err)
+	}
+	stop = func() {
+		proc.Stop()
+		_ = running.Stop() // its requests fail now, or have failed in a slice
+	}
+	for i, number := range order {
+		run := func(plan load.Plan) (load.Result, error) { return running.Take(number, plan) }
+		all[i] = &contender{proc: proc, run: run, settling: answering}
+	}
+	return all, stop, nil
 }
 
 // pass runs two slices of every process. Each of them is the first and the last of the order as
@@ -108,7 +179,7 @@ func otherTime(all *[contenders]*contender) (time.Duration, error) {
 	for _, c := range all {
 		ours = append(ours, c.proc.PID())
 	}
-	for _, pid := range ours {
+	for _, pid := range slices.Compact(ours) { // contenders may share one
 		used, err := system.CPUTime(pid)
 		if err != nil {
 			return 0, err
@@ -118,11 +189,12 @@ func otherTime(all *[contenders]*contender) (time.Duration, error) {
 	return others, nil
 }
 
-// contender is a running process that takes its turn, with the sums over its slices of a pass.
+// contender is a server that takes its turn, with the sums over its slices of a pass.
 type contender struct {
-	// cpu is the time that the process has used in its slices, for requests answers.
 	proc     *process.Process
-	g        *load.Generator
+	run      func(load.Plan) (load.Result, error)
+	settling time.Duration
+	// cpu is the time that the process has used in its slices, for requests answers.
 	cpu      time.Duration
 	requests int64
 }
@@ -130,8 +202,8 @@ type contender struct {
 // take runs one slice and adds its figures.
 func (c *contender) take(d time.Duration) error {
 	var begin, end time.Duration
-	result, err := c.g.Run(load.Plan{
-		Warmup:  settling,
+	result, err := c.run(load.Plan{
+		Warmup:  c.settling,
 		Measure: d,
 		Begin: func() (err error) {
 			begin, err = system.CPUTime(c.proc.PID())

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
@@ -104,6 +106,9 @@ func (s *source) Watch(func(mcp.Change)) (stop func()) { return func() {} }
 
 // serve returns a handler for HTTP and, at the same paths, WebSockets.
 func serve(cfg contract.Config) (http.Handler, error) {
+	if strings.Contains(cfg.With, ",") {
+		return serveSeveral(cfg)
+	}
 	if cfg.With != "" {
 		return serveWith(cfg)
 	}
@@ -116,6 +121,25 @@ func serve(cfg contract.Config) (http.Handler, error) {
 			return
 		}
 		endpoint.ServeHTTP(w, r)
+	}), nil
+}
+
+// serveSeveral returns several endpoints with different features, see [contract.Config.With].
+func serveSeveral(cfg contract.Config) (http.Handler, error) {
+	var all []http.Handler
+	for cfg.With = range strings.SplitSeq(cfg.With, ",") {
+		one, err := serveWith(cfg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if i, err := strconv.Atoi(r.URL.RawQuery); err == nil && i >= 0 && i < len(all) {
+			all[i].ServeHTTP(w, r)
+			return
+		}
+		http.NotFound(w, r)
 	}), nil
 }
 
