@@ -474,7 +474,10 @@ func (d *admission) stillValid(ctx context.Context) bool {
 
 // Leave implements [server.Gate].
 func (d *admission) Leave(ctx context.Context, op server.Operation) {
-	if c := callerOf(ctx); c != nil && d.limiter != nil && counts(op) {
+	if d.limiter == nil || !counts(op) {
+		return
+	}
+	if c := callerOf(ctx); c != nil {
 		d.limiter.leave(c.client)
 	}
 }

@@ -16,17 +16,18 @@ import (
 // Policy enforces the rules of package policy for the requests of a server: on HTTP,
 // WebSocket and stdio alike, for every method. It is safe for concurrent use.
 type Policy struct {
-	engine    *policy.Engine
-	log       *slog.Logger
-	endpoint  string
-	watch     *fileWatch // nil unless the rules come from a file
-	path      string
-	approvals *Approvals
+	engine   *policy.Engine
+	watch    *fileWatch // nil unless the rules come from a file
+	endpoint string
 	// hides means that what is denied does not exist for the caller, as the items of other
 	// endpoints.
 	hides bool
 	// unrestricted means that the server has no policy, only tool scopes.
 	unrestricted bool
+
+	log       *slog.Logger
+	path      string // of the file
+	approvals *Approvals
 	// opts are those that the engine has.
 	opts policy.EngineOptions
 }
@@ -141,13 +142,13 @@ func (c *caller) principalOf(ctx context.Context) *mcp.Principal {
 }
 
 // situate sets the context of a request, as far as rules read it.
-func (p *Policy) situate(now *policy.Situation, ctx context.Context, c *caller, transport string, set *policy.Set) {
+func (p *Policy) situate(now *policy.Situation, ctx context.Context, c *caller, transport string, e *policy.Engine) {
 	now.Transport, now.Endpoint = transport, p.endpoint
 	if c != nil {
 		now.Origin = c.origin
 	}
-	if set.ReadsClient() {
-		p.situateClient(now, ctx, set)
+	if e.ReadsClient() {
+		p.situateClient(now, ctx, e.Set())
 	}
 }
 
@@ -197,7 +198,7 @@ func (p *Policy) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 	e := p.current()
 	c := callerOf(ctx)
 	var now policy.Situation
-	p.situate(&now, ctx, c, transportOf(ctx), e.Set())
+	p.situate(&now, ctx, c, transportOf(ctx), e)
 	caller := c.principalOf(ctx)
 	if method != "initialize" && method != "server/discover" {
 		return e.Visible(caller, whole, method, &now)
@@ -232,7 +233,7 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 	c := callerOf(ctx)
 	caller := c.principalOf(ctx)
 	now := policy.Situation{Time: op.Time}
-	p.situate(&now, ctx, c, op.Transport, e.Set())
+	p.situate(&now, ctx, c, op.Transport, e)
 	if op.Method == methodCall && op.Name != "" && !op.Follows {
 		if op.Transport != transportFiles {
 			now.Arguments = op.Arguments

@@ -321,9 +321,9 @@ type settlement struct {
 // surroundings are the attributes of a situation that often stay the same. Those that no rule
 // reads are zero.
 type surroundings struct {
-	hours                                    int64 // since 1970: the hour and the weekday follow from it
 	transport, origin, endpoint, application string
 	address                                  netip.Addr
+	hours                                    int64 // since 1970: the hour and the weekday follow from it
 }
 
 // open reports whether the decision depends on the context.
@@ -472,7 +472,7 @@ func (c *candidates) settleAt(s *Set, now *Situation) *candidates {
 // surroundings returns the attributes that rules read.
 func (r *reading) surroundings(now *Situation) (all surroundings) {
 	if r.uses.has(readsHour | readsWeekday) {
-		all.hours = hoursOf(now.at())
+		all.hours = now.hours()
 	}
 	if r.uses.has(readsTransport) {
 		all.transport = now.Transport
@@ -494,7 +494,7 @@ func (r *reading) surroundings(now *Situation) (all surroundings) {
 
 // meets reports whether a situation has the same attributes as one before, as far as rules read them.
 func (before *surroundings) meets(uses attributes, now *Situation) bool {
-	return !(uses.has(readsHour|readsWeekday) && before.hours != hoursOf(now.at()) ||
+	return !(uses.has(readsHour|readsWeekday) && before.hours != now.hours() ||
 		uses.has(readsTransport) && before.transport != now.Transport ||
 		uses.has(readsOrigin) && before.origin != now.Origin ||
 		uses.has(readsEndpoint) && before.endpoint != now.Endpoint ||
@@ -502,9 +502,13 @@ func (before *surroundings) meets(uses attributes, now *Situation) bool {
 		uses.has(readsAddress) && before.address != now.Address)
 }
 
-// hoursOf returns the number of a whole hour of UTC.
-func hoursOf(at time.Time) int64 {
+// hours returns the number of a whole hour of UTC.
+func (now *Situation) hours() int64 {
 	const hour = 60 * 60
+	at := now.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
 	seconds := at.Unix()
 	if seconds < 0 { // round down
 		seconds -= hour - 1

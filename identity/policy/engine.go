@@ -12,18 +12,18 @@ import (
 // Engine applies a policy to the catalog of a server. What does not depend on the situation
 // is decided once for each caller and item. It is safe for concurrent use.
 type Engine struct {
-	opts  EngineOptions
 	state atomic.Pointer[state]
+	opts  EngineOptions
 }
 
 // EngineOptions configure an [Engine]. Nil and the zero value use the defaults.
 type EngineOptions struct {
-	// Hints returns the hints of a tool in the lock file, by the name of its server and its
-	// original name. Nil means that no tool is locked.
-	Hints func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
 	// Lock returns the lock that Hints reads, as a comparable value. When another one is in force,
 	// also for the same catalog, hints are read again. Nil means that it never changes.
 	Lock func() any
+	// Hints returns the hints of a tool in the lock file, by the name of its server and its
+	// original name. Nil means that no tool is locked.
+	Hints func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
 	// Servers are the names of the whole catalog, in addition to those of its sources.
 	Servers []string
 	// ToolScopes returns the patterns of [Set.WithToolScopes] that a tool is in; it must always
@@ -42,16 +42,17 @@ const (
 
 // state is a policy with what has been decided by it. A new policy starts with none.
 type state struct {
-	engine *Engine
+	// These fields are together because a request finds them in no cache.
+	recent atomic.Pointer[view] // the last that was used, if it is one of views
+	client bool                 // of set: see [Set.ReadsClient]
 	set    *Set
-	pinned *Engine // has this state for good
+	pinned Engine // has this state for good, and the options of the engine
 
 	mu       sync.RWMutex
 	subjects map[*mcp.Principal]*subject
 	views    map[*mcp.Catalog]*view
-	order    []*mcp.Catalog       // of views, oldest first
-	recent   atomic.Pointer[view] // the last that was used, if it is one of views
-	shown    int64                // estimated bytes of restricted catalogs
+	order    []*mcp.Catalog // of views, oldest first
+	shown    int64          // estimated bytes of restricted catalogs
 
 	decided [shards]shard
 }
@@ -82,22 +83,25 @@ func NewEngine(set *Set, opts *EngineOptions) *Engine {
 // Replace makes the engine apply another policy from now on.
 func (e *Engine) Replace(set *Set) {
 	s := &state{
-		engine:   e,
+		client:   set.ReadsClient(),
 		set:      set,
 		subjects: make(map[*mcp.Principal]*subject),
 		views:    make(map[*mcp.Catalog]*view),
 	}
-	s.pinned = &Engine{opts: e.opts}
+	s.pinned.opts = e.opts
 	s.pinned.state.Store(s)
 	e.state.Store(s)
 }
 
 // Pinned returns an engine with the policy that e applies now, which [Engine.Replace] of e does
 // not change, for the several questions of one request. Both share what they remember.
-func (e *Engine) Pinned() *Engine { return e.state.Load().pinned }
+func (e *Engine) Pinned() *Engine { return &e.state.Load().pinned }
 
 // Set returns the policy that the engine applies.
 func (e *Engine) Set() *Set { return e.state.Load().set }
+
+// ReadsClient is [Set.ReadsClient] of the policy that the engine applies.
+func (e *Engine) ReadsClient() bool { return e.state.Load().client }
 
 // subject returns the prepared form of a caller.
 func (s *state) subject(p *mcp.Principal) *subject {
@@ -221,10 +225,10 @@ var listMethods = [listCount]string{"tools/list", "resources/list", "resources/t
 // view returns the prepared form of a catalog.
 func (s *state) view(cat *mcp.Catalog) *view {
 	var lock any
-	if current := s.engine.opts.Lock; current != nil {
+	if current := s.pinned.opts.Lock; current != nil {
 		lock = current()
 	}
-	if v := s.recent.Load(); v != nil && v.catalog == cat && v.lock == lock {
+	if v := s.recent.Load(); v != nil && v.catalog == cat && (s.pinned.opts.Lock == nil || v.lock == lock) {
 		return v
 	}
 	s.mu.RLock()
@@ -255,7 +259,7 @@ func (s *state) view(cat *mcp.Catalog) *view {
 		tools:   make(map[string]*object),
 		shown:   make(map[string]*mcp.Catalog),
 	}
-	v.roots = serverObjects(s.engine.opts.Servers)
+	v.roots = serverObjects(s.pinned.opts.Servers)
 	for i := range cat.Sources {
 		v.servers = append(v.servers, serverObjects([]string{cat.Sources[i].Name})...)
 	}
@@ -301,7 +305,7 @@ func (s *state) item(kind Kind, origins []mcp.Origin, shown string) Item {
 			i.Servers = append(i.Servers, source)
 		}
 	}
-	for _, name := range s.engine.opts.Servers {
+	for _, name := range s.pinned.opts.Servers {
 		if !slices.Contains(i.Servers, name) {
 			i.Servers = append(i.Servers, name)
 		}
@@ -312,10 +316,10 @@ func (s *state) item(kind Kind, origins []mcp.Origin, shown string) Item {
 // toolItem returns the item of a tool, with the hints of the lock.
 func (s *state) toolItem(t *mcp.Tool) Item {
 	i := s.item(ToolKind, t.Origins, t.Name)
-	if hints := s.engine.opts.Hints; hints != nil {
+	if hints := s.pinned.opts.Hints; hints != nil {
 		i.Hints, i.Locked = hints(i.server(), i.Name)
 	}
-	if in := s.engine.opts.ToolScopes; in != nil {
+	if in := s.pinned.opts.ToolScopes; in != nil {
 		i.ToolScopes = in(t)
 		return i
 	}

@@ -17,19 +17,23 @@ import (
 // belongs to a view, thus to one policy and one catalog, and is dropped with either. A caller
 // with another token, or another set of groups, is another Principal.
 type memo struct {
-	caller *mcp.Principal
-	tool   string
-
-	// A call that meets none of tests is allowed by rule, unless rule is empty. These fields are
-	// together because a request finds them in no cache.
-	tests      []*test
-	arguments  []*argument
-	rule, item string
-	uses       attributes
-	at         surroundings // of uses
-
 	use  *candidates
 	rest *candidates // use without the rules that are settled at these surroundings
+
+	at surroundings // of uses
+
+	// A call that does not meet test, which reads the arguments with these names, is allowed by rule,
+	// unless rule is empty. These fields are together because a request finds them in no cache.
+	uses       attributes
+	caller     *mcp.Principal
+	tool       string
+	rule, item string
+	arguments  []string
+	test       test
+	room       struct { // of most memos
+		arguments [1]string
+		code      [2]instruction
+	}
 }
 
 // newMemo returns the memo for the surroundings of a call.
@@ -47,13 +51,18 @@ func newMemo(s *Set, p *mcp.Principal, tool string, use *candidates, now *Situat
 	if d.Effect != Allow || len(d.Errors) > 0 {
 		return m
 	}
+	var tests []*test
 	for _, r := range slices.Concat(m.rest.forbids, m.rest.permits) {
 		if r.program.test == nil {
 			return m
 		}
-		m.tests = append(m.tests, r.program.test)
+		tests = append(tests, r.program.test)
 	}
-	m.arguments = m.rest.reads.arguments
+	m.test = anyOf(tests, m.rest.reads.arguments, m.room.code[:0])
+	m.arguments = m.room.arguments[:0]
+	for _, a := range m.rest.reads.arguments {
+		m.arguments = append(m.arguments, a.name)
+	}
 	m.rule, m.item = d.RuleID(), d.ItemID
 	return m
 }
@@ -66,16 +75,14 @@ func (m *memo) allows(now *Situation) bool {
 	if m.rule == "" || !m.meets(now) {
 		return false
 	}
-	var g given
-	if !g.read(m.arguments, now.Arguments) {
-		return false
-	}
-	for _, t := range m.tests {
-		if applies, sure := t.decide(&g); applies || !sure {
+	g := given{raw: now.Arguments}
+	for i, name := range m.arguments {
+		if !g.find(i, name) {
 			return false
 		}
 	}
-	return true
+	applies, sure := m.test.decide(&g)
+	return !applies && sure
 }
 
 // Limits of memos in each view. A caller can only displace those in its row, which it may share

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -29,9 +30,11 @@ type test struct {
 // instruction is a condition about one argument.
 type instruction struct {
 	kind     kind
+	place    int8  // of the argument in given.values, from 1; 0 if it is not known
 	yes, no  int32 // the next instruction, or the outcome
 	argument *argument
 	number   int64
+	text     []byte
 	texts    pattern
 }
 
@@ -47,6 +50,7 @@ type kind uint8
 const (
 	exists  kind = iota // null counts as absent, and lists and objects may be more than is converted
 	matches             // a string: the pattern
+	holds               // a string: text is part of it
 	among               // a string: it is one of texts
 	equal               // a whole number in plain digits: it is number
 	less                // than number
@@ -66,19 +70,31 @@ func (g *given) read(wanted []*argument, raw json.RawMessage) bool {
 	g.raw = raw
 	g.wanted = wanted[:min(len(wanted), len(g.values))]
 	for i, a := range wanted {
-		value, rival := jsonscan.OnlyMember(raw, a.name)
-		if rival != nil || !isSimple(value) {
+		if !g.find(i, a.name) {
 			return false
-		}
-		if i < len(g.wanted) {
-			g.values[i] = value
 		}
 	}
 	return true
 }
 
-// value returns an argument, or nil.
-func (g *given) value(a *argument) []byte {
+// find looks for the argument in a place, and reports whether it can be converted.
+func (g *given) find(i int, name string) bool {
+	value, rival := jsonscan.OnlyMember(g.raw, name)
+	if rival != nil || !isSimple(value) {
+		return false
+	}
+	if i < len(g.values) {
+		g.values[i] = value
+	}
+	return true
+}
+
+// value returns the argument of an instruction, or nil.
+func (g *given) value(in *instruction) []byte {
+	if in.place > 0 {
+		return g.values[in.place-1]
+	}
+	a := in.argument
 	for i, wanted := range g.wanted {
 		if wanted == a {
 			return g.values[i]
@@ -97,7 +113,7 @@ func (t *test) decide(g *given) (applies, sure bool) {
 	at := t.start
 	for at >= 0 {
 		in := &t.code[at]
-		yes, sure := in.ask(g.value(in.argument))
+		yes, sure := in.ask(g.value(in))
 		switch {
 		case !sure:
 			return false, false
@@ -118,6 +134,9 @@ func (in *instruction) ask(value []byte) (yes, sure bool) {
 	case matches:
 		text, ok := jsonscan.UnquoteBytes(value)
 		return ok && in.texts.matches(text), ok
+	case holds:
+		text, ok := jsonscan.UnquoteBytes(value)
+		return ok && bytes.Contains(text, in.text), ok
 	case among:
 		text, ok := jsonscan.UnquoteBytes(value)
 		return ok && in.texts.contains(text), ok
@@ -153,6 +172,33 @@ func testOf(p *ast.Policy, arguments *argument) *test {
 	return &test{slices.Clip(b.code), start}
 }
 
+// anyOf returns the test that is met if one of tests is, in their order, for given whose values are
+// the first of arguments. Its code begins in room, which is empty.
+func anyOf(tests []*test, arguments []*argument, room []instruction) test {
+	all := test{code: room, start: unmet}
+	for _, t := range slices.Backward(tests) {
+		first, next := int32(len(all.code)), all.start
+		move := func(at int32) int32 {
+			switch at {
+			case met:
+				return met
+			case unmet:
+				return next
+			}
+			return first + at
+		}
+		for _, in := range t.code {
+			in.yes, in.no = move(in.yes), move(in.no)
+			if i := slices.Index(arguments, in.argument); i < len(given{}.values) {
+				in.place = int8(i + 1)
+			}
+			all.code = append(all.code, in)
+		}
+		all.start = move(t.start)
+	}
+	return all
+}
+
 // testBuilder adds the instructions of conditions from the last to the first, so that it is known
 // where each continues.
 type testBuilder struct {
@@ -183,7 +229,11 @@ func (b *testBuilder) add(n ast.IsNode, yes, no int32) (first int32, ok bool) {
 	case ast.NodeTypeHas:
 		return b.addHas(n, yes, no)
 	case ast.NodeTypeLike:
-		if like, ok := patternOf(n.Value); ok {
+		like, ok := patternOf(n.Value)
+		if ok && len(like) == 3 && len(like[0])+len(like[2]) == 0 {
+			return b.ask(n.Arg, instruction{kind: holds, text: like[1], yes: yes, no: no})
+		}
+		if ok {
 			return b.ask(n.Arg, instruction{kind: matches, texts: like, yes: yes, no: no})
 		}
 	case ast.NodeTypeEquals:
