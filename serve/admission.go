@@ -346,7 +346,11 @@ const recheckTime = 3 * time.Second
 
 // Enter implements [server.Gate].
 func (d *admission) Enter(ctx context.Context, op server.Operation) error {
-	c := callerOf(ctx)
+	return d.enterOf(ctx, callerOf(ctx), &op)
+}
+
+// enterOf is Enter for a request of a caller, which may be nil.
+func (d *admission) enterOf(ctx context.Context, c *caller, op *server.Operation) error {
 	if c == nil || op.Follows { // not over a network, or the call itself was admitted
 		return nil
 	}
@@ -362,7 +366,7 @@ func (d *admission) Enter(ctx context.Context, op server.Operation) error {
 
 // enter admits a request of a caller: its token may have expired since the connection
 // was opened, and it counts against the limits.
-func (d *admission) enter(ctx context.Context, c *caller, op server.Operation) *refusal {
+func (d *admission) enter(ctx context.Context, c *caller, op *server.Operation) *refusal {
 	if c.connection {
 		if refused := d.recheckIfDue(ctx, c); refused != nil {
 			return refused
@@ -474,7 +478,7 @@ func (d *admission) stillValid(ctx context.Context) bool {
 
 // Leave implements [server.Gate].
 func (d *admission) Leave(ctx context.Context, op server.Operation) {
-	if d.limiter == nil || !counts(op) {
+	if d.limiter == nil || !counts(&op) {
 		return
 	}
 	if c := callerOf(ctx); c != nil {
@@ -484,13 +488,36 @@ func (d *admission) Leave(ctx context.Context, op server.Operation) {
 
 // counts reports whether a request counts as in flight. A subscription does not: it stays
 // open for as long as the client wants.
-func counts(op server.Operation) bool {
+func counts(op *server.Operation) bool {
 	return op.Method != "subscriptions/listen" && !op.Follows
 }
 
 // gateList combines several gates. A request refused by one does not count as entered for
 // any.
 type gateList []server.Gate
+
+// admittedRules are the gate of most servers with rules: the admission, then the rules. Unlike a
+// gateList, it finds the caller once, and copies no Operation.
+type admittedRules struct {
+	admission *admission
+	rules     *serverRules
+}
+
+// Enter implements [server.Gate].
+func (g *admittedRules) Enter(ctx context.Context, op server.Operation) error {
+	c := callerOf(ctx)
+	if err := g.admission.enterOf(ctx, c, &op); err != nil {
+		return err
+	}
+	err := g.rules.enterOf(ctx, c, &op)
+	if err != nil {
+		g.admission.Leave(ctx, op)
+	}
+	return err
+}
+
+// Leave implements [server.Gate]. Rules have nothing to do.
+func (g *admittedRules) Leave(ctx context.Context, op server.Operation) { g.admission.Leave(ctx, op) }
 
 // joinGates returns one gate for those that are not nil.
 func joinGates(all ...server.Gate) server.Gate {
@@ -502,6 +529,13 @@ func joinGates(all ...server.Gate) server.Gate {
 	}
 	if len(some) == 1 {
 		return some[0]
+	}
+	if len(some) == 2 {
+		d, admits := some[0].(*admission)
+		rules, decides := some[1].(*serverRules)
+		if admits && decides {
+			return &admittedRules{d, rules}
+		}
 	}
 	return some
 }

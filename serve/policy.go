@@ -224,13 +224,17 @@ func transportOf(ctx context.Context) string {
 
 // Enter implements [server.Gate].
 func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
+	return p.enterOf(ctx, callerOf(ctx), &op)
+}
+
+// enterOf is Enter for a request of a caller, which may be nil.
+func (p *Policy) enterOf(ctx context.Context, c *caller, op *server.Operation) error {
 	switch op.Method {
 	case "ping", "logging/setLevel", "resources/unsubscribe", "tasks/get", "tasks/update", "tasks/cancel",
 		"tools/list", "resources/list", "resources/templates/list", "prompts/list":
 		return nil // lists are restricted by view; the outcome of a task is asked for again
 	}
 	e := p.current()
-	c := callerOf(ctx)
 	caller := c.principalOf(ctx)
 	now := policy.Situation{Time: op.Time}
 	p.situate(&now, ctx, c, op.Transport, e)
@@ -247,7 +251,7 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 		policy: p,
 		engine: e,
 		ctx:    ctx,
-		op:     op,
+		op:     *op,
 		caller: caller,
 		now:    now,
 	}

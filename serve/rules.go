@@ -85,11 +85,16 @@ func (r *serverRules) join(base *policy.Set, tools *toolScopes, changes uint64) 
 
 // Enter implements [server.Gate].
 func (r *serverRules) Enter(ctx context.Context, op server.Operation) error {
+	return r.enterOf(ctx, callerOf(ctx), &op)
+}
+
+// enterOf is Enter for a request of a caller, which may be nil.
+func (r *serverRules) enterOf(ctx context.Context, c *caller, op *server.Operation) error {
 	tools := r.tools.Load()
 	if tools != nil && op.Catalog != nil {
 		tools.see(op.Catalog)
 		if op.Method == methodCall && tools.prove(op.Catalog) != nil {
-			return deniedForScopes(ctx, op, "the tool scopes are invalid, and the server stops", nil)
+			return deniedForScopes(ctx, *op, "the tool scopes are invalid, and the server stops", nil)
 		}
 	}
 	p := r.policy()
@@ -97,15 +102,15 @@ func (r *serverRules) Enter(ctx context.Context, op server.Operation) error {
 	case p == nil:
 		return nil
 	case !p.unrestricted:
-		return p.Enter(ctx, op)
+		return p.enterOf(ctx, c, op)
 	case op.Method != methodCall || op.Catalog == nil:
 		return nil
 	case !op.Follows && op.Catalog.Tool(op.Name) == nil:
 		return nil // the server answers with the names that it has
-	case !op.Follows && p.engine.Tool(principalOf(ctx), op.Catalog, op.Name, nowhere).Effect == policy.Allow:
+	case !op.Follows && p.engine.Tool(c.principalOf(ctx), op.Catalog, op.Name, nowhere).Effect == policy.Allow:
 		return nil
 	}
-	return p.Enter(ctx, op)
+	return p.enterOf(ctx, c, op)
 }
 
 // Leave implements [server.Gate].
