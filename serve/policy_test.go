@@ -190,6 +190,20 @@ func companyHandler(t testing.TB, opts *serve.Options) *serve.Handler {
 	return serve.NewHandler(company{servers: []string{"a", "b", "c"}}, opts)
 }
 
+// TestPolicyFreesLimits: a request that a rule denies does not stay in flight.
+func TestPolicyFreesLimits(t *testing.T) {
+	h := companyHandler(t, &serve.Options{Limits: serve.Limits{ClientInFlight: 1}})
+	a, b := asks("a")["call"], asks("b")["call"]
+	for i, tt := range []struct {
+		use  itemUse
+		want string
+	}{{b, "no rule permits"}, {b, "no rule permits"}, {a, "ran a_run"}, {b, "no rule permits"}} {
+		if got := tt.use.post(h, "ann"); !strings.Contains(got, tt.want) {
+			t.Errorf("request %d: %s, want %q", i+1, got, tt.want)
+		}
+	}
+}
+
 // TestPolicyEveryMethod: what no rule permits is refused by every method with the rule, and
 // what a rule permits is served.
 func TestPolicyEveryMethod(t *testing.T) {
