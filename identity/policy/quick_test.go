@@ -19,6 +19,8 @@ func TestQuick(t *testing.T) {
 	conditions := []string{
 		`true`, `false`, `context has arguments`, `context.arguments has a`, `!(context.arguments has a)`,
 		`context.arguments has a && context.arguments.a like "/home/*"`,
+		`context.arguments has a && context.arguments.a like "*ai*"`,
+		`context.arguments has a && context.arguments.a like "**"`,
 		`context.arguments has a && context.arguments.a == "x\n"`,
 		`context.arguments has a && "main" == context.arguments.a`,
 		`context.arguments has a && context.arguments.a != "main"`,
