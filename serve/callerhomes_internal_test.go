@@ -296,7 +296,7 @@ func TestCallerReleased(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil)
 		p := &placer{
 			hop:      to.hop,
-			forwards: *hoppedFrom(newHopContext(t.Context(), fields.fields(r))),
+			forwards: *hoppedFrom(newHopContext(t.Context(), fields.appendFields(nil, r))),
 		}
 		_, peer, _ := to.find(t.Context(), "ann", homeQuery{fresh: true, unreachable: p.notHomes()})
 		if isHome := peer != nil && peer.ID == id; isHome == departed {

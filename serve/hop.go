@@ -460,14 +460,15 @@ func (p *hop) forward(
 			closeUnread(w, r) // whatever answers it, perhaps without the body
 		}
 	}()
-	resp, err := peer.Send(r, as.fields(r), stop)
+	var fields [maxHopFields][2]string
+	resp, err := peer.Send(r, as.appendFields(fields[:0], r), stop)
 	if err != nil {
 		outcome = p.failed(w, r, peer, stop.Cause(), err)
 		return true
 	}
 	defer resp.Body.Close()
-	if resp.Header.Get(hopDeclined) != "" {
-		resp.Header.Del(hopDeclined)
+	if len(resp.Header[hopDeclined]) > 0 {
+		delete(resp.Header, hopDeclined)
 		if as.declined = kept && as.placing; as.declined {
 			return false
 		}
@@ -487,11 +488,12 @@ func (p *hop) forward(
 // noteOwner notes which replica has the session of a request, if the one that it was forwarded to has forwarded it
 // itself.
 func (p *hop) noteOwner(w http.ResponseWriter, r *http.Request, resp *http.Response) {
-	moved := resp.Header.Get(hopMoved)
-	if moved == "" {
+	values := resp.Header[hopMoved]
+	if len(values) == 0 || values[0] == "" {
 		return
 	}
-	resp.Header.Del(hopMoved)
+	moved := values[0]
+	delete(resp.Header, hopMoved)
 	if id := sessionOf(r); id != "" {
 		p.sessions.noteMoved(id, moved)
 	}
@@ -500,9 +502,11 @@ func (p *hop) noteOwner(w http.ResponseWriter, r *http.Request, resp *http.Respo
 	}
 }
 
-// fields are the headers between replicas of a request.
-func (h *hopped) fields(r *http.Request) [][2]string {
-	all := make([][2]string, 0, 6)
+// maxHopFields is the number of fields that appendFields appends at most.
+const maxHopFields = 7
+
+// appendFields appends the headers between replicas of a request.
+func (h *hopped) appendFields(all [][2]string, r *http.Request) [][2]string {
 	all = append(all, [2]string{hopClient, r.RemoteAddr}, [2]string{hopCount, strconv.Itoa(h.hops)})
 	if h.released != (released{}) {
 		all = append(all, [2]string{hopReleased, h.released.by},

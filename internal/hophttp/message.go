@@ -70,10 +70,9 @@ func (r *reader) fill() error {
 // error is io.EOF if there is nothing more, not even a part.
 func (r *reader) until(delimiter string, limit int) ([]byte, error) {
 	for searched := 0; ; {
-		text := r.buf[r.start:r.end]
-		if i := bytes.Index(text[searched:], []byte(delimiter)); i >= 0 {
-			r.start += searched + i + len(delimiter)
-			return text[:searched+i], nil
+		text, whole := r.arrived(delimiter, searched)
+		if whole {
+			return text, nil
 		}
 		if len(text) >= limit {
 			return nil, fmt.Errorf("%w: more than %d bytes", errMessage, limit)
@@ -86,6 +85,18 @@ func (r *reader) until(delimiter string, limit int) ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// arrived is until without a read. If the delimiter has not arrived, text is what has. The first bytes, which a search
+// has covered before, are not searched again.
+func (r *reader) arrived(delimiter string, searched int) (text []byte, whole bool) {
+	text = r.buf[r.start:r.end]
+	i := bytes.Index(text[searched:], []byte(delimiter))
+	if i < 0 {
+		return text, false
+	}
+	r.start += searched + i + len(delimiter)
+	return text[:searched+i], true
 }
 
 // Read implements [io.Reader].
@@ -110,6 +121,10 @@ type fields struct {
 	chunked bool
 	close   bool   // the connection ends with the message
 	upgrade string // the protocol to which the connection switches, or ""
+	// request means that Host is in host instead of the header, and hosts is how often it occurs.
+	request bool
+	host    string
+	hosts   int
 	// apart means that the fields between replicas are in between instead of the header.
 	apart   bool
 	between []Field
@@ -130,7 +145,7 @@ func (f *fields) parse(text string) error {
 	var dropped []string
 	for text != "" {
 		var line string
-		line, text, _ = strings.Cut(text, "\r\n")
+		line, text = cutLine(text)
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !isToken(name) || !isValue(value) {
 			return fmt.Errorf("%w: header field %.40q", errMessage, line)
@@ -142,6 +157,10 @@ func (f *fields) parse(text string) error {
 			return err
 		case own:
 			dropped = appendNamed(dropped, name, value)
+			continue
+		case f.request && name == "Host":
+			f.host = value
+			f.hosts++
 			continue
 		case f.apart && strings.HasPrefix(name, prefixBetween):
 			f.between = append(f.between, Field{name, value})
@@ -161,6 +180,15 @@ func (f *fields) parse(text string) error {
 		return fmt.Errorf("%w: both a length and chunks", errMessage)
 	}
 	return nil
+}
+
+// cutLine cuts text after its first line. A carriage return elsewhere stays in the line, where it is invalid.
+func cutLine(text string) (line, rest string) {
+	i := strings.IndexByte(text, '\r')
+	if i < 0 || !strings.HasPrefix(text[i+1:], "\n") {
+		return text, ""
+	}
+	return text[:i], text[i+2:]
 }
 
 // note records what a field says about the message, and reports whether it is one of the connection.

@@ -1,7 +1,6 @@
 package hophttp
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -173,7 +172,7 @@ func (s *Server) debug(message string, args ...any) {
 type serverConn struct {
 	server  *Server
 	conn    net.Conn
-	context context.Context
+	context context.Context // that of each request ends with next
 	remote  string
 	tls     *tls.ConnectionState
 	in      reader
@@ -210,9 +209,7 @@ func (s *Server) serve(conn net.Conn) {
 			_ = closeNow(conn)
 		}
 	}()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	c.context = context.WithValue(ctx, http.LocalAddrContextKey, conn.LocalAddr())
+	c.context = context.WithValue(context.Background(), http.LocalAddrContextKey, conn.LocalAddr())
 	if t, ok := conn.(*tls.Conn); ok {
 		_ = conn.SetDeadline(deadline(s.ReadHeaderTimeout))
 		if err := t.Handshake(); err != nil {
@@ -305,16 +302,15 @@ func (c *serverConn) read(ctx context.Context) (r *http.Request, body *requestBo
 	if limit <= 0 {
 		limit = defaultMaxHeader
 	}
-	whole := bytes.Contains(c.in.buf[c.in.start:c.in.end], []byte("\r\n\r\n"))
+	text, whole := c.in.arrived("\r\n\r\n", 0)
 	if !whole {
 		c.setReadDeadline(deadline(s.ReadHeaderTimeout))
-	}
-	text, err := c.in.until("\r\n\r\n", limit)
-	if err != nil {
-		return nil, nil, unexpected(err)
+		if text, err = c.in.until("\r\n\r\n", limit); err != nil {
+			return nil, nil, unexpected(err)
+		}
 	}
 	line, rest, _ := strings.Cut(string(text), "\r\n")
-	f := fields{apart: s.Context != nil}
+	f := fields{request: true, apart: s.Context != nil}
 	if err := f.parse(rest); err != nil {
 		return nil, nil, err
 	}
@@ -324,15 +320,13 @@ func (c *serverConn) read(ctx context.Context) (r *http.Request, body *requestBo
 	if r, err = parseRequestLine(ctx, line); err != nil {
 		return nil, nil, err
 	}
-	host := f.header["Host"]
-	if len(host) != 1 {
-		return nil, nil, fmt.Errorf("%w: %d Host fields", errMessage, len(host))
+	if f.hosts != 1 {
+		return nil, nil, fmt.Errorf("%w: %d Host fields", errMessage, f.hosts)
 	}
-	delete(f.header, "Host")
 	if f.upgrade != "" {
 		f.header["Connection"], f.header["Upgrade"] = []string{"Upgrade"}, []string{f.upgrade}
 	}
-	r.Host, r.Header, r.RemoteAddr, r.TLS, r.Close = host[0], f.header, c.remote, c.tls, f.close
+	r.Host, r.Header, r.RemoteAddr, r.TLS, r.Close = f.host, f.header, c.remote, c.tls, f.close
 	r.Body, r.ContentLength = http.NoBody, max(f.length, 0)
 	body = &requestBody{conn: c}
 	body.in = &c.in
