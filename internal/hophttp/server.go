@@ -121,6 +121,9 @@ func (s *Server) close(all bool) (empty chan struct{}) {
 		switch {
 		case all:
 			_ = closeNow(c.conn)
+		case c.shaking.Load():
+			// A client that has finished its part may have sent a request, and is to learn that it is not served.
+			_ = c.conn.SetReadDeadline(time.Now().Add(maxLinger))
 		case !c.active.Load():
 			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // read returns, and its goroutine closes the connection
 		}
@@ -180,6 +183,7 @@ type serverConn struct {
 	pending []byte // the buffer of answers
 	second  int64  // of date, the Date of answers
 	date    string
+	shaking atomic.Bool // its handshake is not complete
 	active  atomic.Bool
 	idleBy  time.Time // the read deadline while it waits for a request; zero if another one is set
 
@@ -199,6 +203,8 @@ func (s *Server) serve(conn net.Conn) {
 		conn:   conn,
 		remote: conn.RemoteAddr().String(),
 	}
+	_, secure := conn.(*tls.Conn)
+	c.shaking.Store(secure)
 	if !s.add(c) {
 		_ = conn.Close()
 		return
@@ -216,6 +222,7 @@ func (s *Server) serve(conn net.Conn) {
 			s.debug("connection of another replica refused", "remote", c.remote, "error", err)
 			return
 		}
+		c.shaking.Store(false)
 		_ = conn.SetDeadline(time.Time{})
 		state := t.ConnectionState()
 		c.tls = &state

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -686,6 +688,54 @@ func (l *oneConn) Accept() (net.Conn, error) {
 }
 func (*oneConn) Close() error   { return nil }
 func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestShutdownDuringHandshake sends a request on a connection whose handshake the server has not completed when it
+// stops. The client has, so it must learn that the request was not served.
+func TestShutdownDuringHandshake(t *testing.T) {
+	issuer := httptest.NewTLSServer(nil)
+	issuer.Close()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifying, proceed := make(chan bool), make(chan bool)
+	config := issuer.TLS.Clone()
+	config.VerifyConnection = func(tls.ConnectionState) error {
+		verifying <- true
+		<-proceed
+		return nil
+	}
+	s := &hophttp.Server{
+		Handler:     http.NotFoundHandler(),
+		IdleTimeout: time.Minute,
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(tls.NewListener(ln, config)) }()
+	transport := &hophttp.Transport{Dial: func(ctx context.Context) (net.Conn, error) {
+		d := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+		return d.DialContext(ctx, "tcp", ln.Addr().String())
+	}}
+	refused := make(chan error, 1)
+	go func() {
+		_, _, _, err := read(transport, request(t, http.MethodPost, "body"))
+		refused <- err
+	}()
+	<-verifying
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Shutdown(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("Shutdown = %v during a handshake", err)
+	}
+	proceed <- true
+	var unsent *hophttp.NotSentError
+	if err := <-refused; !errors.As(err, &unsent) {
+		t.Errorf("error = %v, want a NotSentError", err)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-served
+}
 
 // TestFieldsBetween sends fields between replicas. They derive the context, and no request of a client has them.
 func TestFieldsBetween(t *testing.T) {
