@@ -242,7 +242,8 @@ type exchange struct {
 	ended   bool
 }
 
-// start is run, unless the request is cancelled, until end.
+// start is run for a request that was not cancelled before. Until end, its context and its Canceler abort the
+// connection.
 func (x *exchange) start(req *http.Request, added []Field, message []byte) (resp *http.Response, sent bool, err error) {
 	x.unfollow = context.AfterFunc(x.ctx, x.follow)
 	if !x.stop.attach(nil, x.conn) {
