@@ -91,7 +91,18 @@ func (r *serverRules) Enter(ctx context.Context, op server.Operation) error {
 // enterOf is Enter for a request of a caller, which may be nil.
 func (r *serverRules) enterOf(ctx context.Context, c *caller, op *server.Operation) error {
 	tools := r.tools.Load()
-	if tools != nil && op.Catalog != nil {
+	switch {
+	case tools != nil:
+		return r.enterScoped(ctx, c, op, tools)
+	case r.given == nil:
+		return nil
+	}
+	return r.given.enterOf(ctx, c, op)
+}
+
+// enterScoped is enterOf with tool scopes.
+func (r *serverRules) enterScoped(ctx context.Context, c *caller, op *server.Operation, tools *toolScopes) error {
+	if op.Catalog != nil {
 		tools.see(op.Catalog)
 		if op.Method == methodCall && tools.prove(op.Catalog) != nil {
 			return deniedForScopes(ctx, *op, "the tool scopes are invalid, and the server stops", nil)
@@ -118,5 +129,8 @@ func (*serverRules) Leave(context.Context, server.Operation) {}
 
 // view is [server.Options.View] of a server with a Policy.
 func (r *serverRules) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
+	if mcp.RequestFrom(ctx).Method() == methodCall {
+		return whole // Enter decides
+	}
 	return r.policy().view(ctx, whole)
 }

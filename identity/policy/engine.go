@@ -231,6 +231,11 @@ func (s *state) view(cat *mcp.Catalog) *view {
 	if v := s.recent.Load(); v != nil && v.catalog == cat && (s.pinned.opts.Lock == nil || v.lock == lock) {
 		return v
 	}
+	return s.otherView(cat, lock)
+}
+
+// otherView returns the prepared form of a catalog that was not the last.
+func (s *state) otherView(cat *mcp.Catalog, lock any) *view {
 	s.mu.RLock()
 	v := s.views[cat]
 	found := v != nil && v.lock == lock
