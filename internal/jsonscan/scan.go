@@ -325,7 +325,7 @@ func plain(w uint64) uint64 {
 }
 
 // plainEnd returns the index of the first byte from b[i] on that ends a run of plain
-// ASCII, or of one of the last seven bytes of b.
+// ASCII, or, if b has less than eight bytes, of any byte of the run.
 func plainEnd(b []byte, i int) int {
 	for len(b)-i >= 16 { // two words at a time halve the number of jumps
 		pair := b[i : i+16]
@@ -344,6 +344,11 @@ func plainEnd(b []byte, i int) int {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 		i += 8
+	}
+	if rest := len(b) - i; rest > 0 && len(b) >= 8 {
+		// The word that ends with b, without the bytes before i: zeros follow, which are not plain.
+		w := binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 - rest))
+		return i + bits.TrailingZeros64(plain(w))>>3
 	}
 	return i
 }
