@@ -30,6 +30,7 @@ type test struct {
 // instruction is a condition about one argument.
 type instruction struct {
 	kind     kind
+	optional bool  // an argument that does not exist leads to no
 	place    int8  // of the argument in given.values, from 1; 0 if it is not known
 	yes, no  int32 // the next instruction, or the outcome
 	argument *argument
@@ -128,6 +129,9 @@ func (t *test) decide(g *given) (applies, sure bool) {
 
 // ask returns whether an argument, which may be absent, has what the instruction asks for.
 func (in *instruction) ask(value []byte) (yes, sure bool) {
+	if in.optional && (value == nil || value[0] == 'n') {
+		return false, true
+	}
 	switch in.kind {
 	case exists:
 		return value != nil && value[0] != 'n', isSimple(value)
@@ -284,6 +288,13 @@ func (b *testBuilder) addHas(n ast.NodeTypeHas, yes, no int32) (first int32, ok 
 	}
 	if len(path) == 1 { // every call has arguments, if only none
 		return yes, true
+	}
+	if a := b.arguments.members[path[1]]; a != nil && yes >= 0 {
+		// A condition that is only asked if the argument exists, as most are: both are one instruction.
+		if next := b.code[yes]; next.argument == a && next.no == no {
+			next.optional = true
+			return b.askOf(path[1], next)
+		}
 	}
 	return b.askOf(path[1], instruction{kind: exists, yes: yes, no: no})
 }
