@@ -455,18 +455,18 @@ func (c *callerHomes) handOver(ctx context.Context, caller string) {
 	if h == nil || stays || c.successor(caller, nil) == nil {
 		return
 	}
-	c.awaitIdle(ctx, h)
+	c.awaitIdle(ctx, h, holdEach)
 	c.release(ctx, h)
 }
 
 // awaitIdle waits until the requests of a caller that are being served have ended, with all that arrive meanwhile: a
 // caller that is never idle would keep the home until this replica cancels what it serves. It gives up after holdTime,
-// and then does not wait for a while.
-func (c *callerHomes) awaitIdle(ctx context.Context, h *callerHome) {
+// and does not wait if it has waited within pause.
+func (c *callerHomes) awaitIdle(ctx context.Context, h *callerHome, pause time.Duration) {
 	c.mu.Lock()
 	if h.leaving != nil ||
 		h.active == 0 ||
-		h.held == nil && time.Since(h.heldUntil) < holdEach {
+		h.held == nil && time.Since(h.heldUntil) < pause {
 		c.mu.Unlock()
 		return
 	}
@@ -673,7 +673,8 @@ func (c *callerHomes) flush(ctx context.Context) {
 	writers.Wait()
 }
 
-// depart stops all processes of callers. Others become their homes once done is called.
+// depart stops all processes of callers, once what they serve has ended, or after holdTime: a request that is about to
+// start one would do so afterwards. Others become their homes once done is called.
 func (c *callerHomes) depart(ctx context.Context) (done func()) {
 	c.mu.Lock()
 	departing := make(chan struct{})
@@ -682,6 +683,7 @@ func (c *callerHomes) depart(ctx context.Context) (done func()) {
 	var stopping sync.WaitGroup
 	for _, h := range c.all() {
 		stopping.Go(func() {
+			c.awaitIdle(ctx, h, 0)
 			if left := c.startLeaving(h, true); left != nil {
 				c.giveUp(ctx, h, left)
 			}

@@ -321,3 +321,32 @@ func TestCallerClaimedOnce(t *testing.T) {
 	}
 	homes.leave(h)
 }
+
+// TestCallerDepartureIdle guards a request that may be about to start a process while its replica departs: the
+// processes are stopped after it, and calls that take long do not hold the departure up.
+func TestCallerDepartureIdle(t *testing.T) {
+	processes := &noProcesses{}
+	homes := newOwner(t, cluster.NewMemory()).homes(processes)
+	h, _, err := homes.find(t.Context(), "ann", homeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan time.Time, 1)
+	time.AfterFunc(100*time.Millisecond, func() {
+		ended <- time.Now()
+		homes.leave(h)
+	})
+	homes.depart(t.Context())
+	if stopped := time.Now(); len(ended) == 0 || (<-ended).After(stopped) || len(processes.stopped) != 1 {
+		t.Errorf("stopped %q while a request was served", processes.stopped)
+	}
+	other := newOwner(t, cluster.NewMemory()).homes(processes)
+	if h, _, err = other.find(t.Context(), "bob", homeQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	other.depart(t.Context())
+	if len(processes.stopped) != 2 {
+		t.Errorf("stopped %q, want bob at the end", processes.stopped)
+	}
+	other.leave(h)
+}
