@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,7 +27,11 @@ type usage struct {
 
 // argument is the type of an argument, or of a member of an object in it.
 type argument struct {
-	kind      string // the Cedar type; "" if it is not known
+	kind string // the Cedar type; "" if it is not known
+	// elements is the type of the elements, "" if it is not known, where rules use the argument as a set; mixed if they
+	// disagree on it. Both are set by merge.
+	elements  string
+	mixed     bool
 	members   map[string]*argument
 	name      string       // set by [argument.setAttributes]
 	attribute types.String // of the context; see [addArguments]
@@ -129,7 +134,7 @@ func (u *usage) infer(n ast.IsNode) error {
 	case ast.NodeTypeContainsAny:
 		return u.alike(n.BinaryNode)
 	case ast.NodeTypeIsEmpty:
-		return u.use(n.Arg, "Set<String>")
+		return u.use(n.Arg, anySet)
 	case ast.NodeTypeNot:
 		return u.use(n.Arg, "Bool")
 	case ast.NodeTypeAnd:
@@ -153,11 +158,24 @@ func (u *usage) use(n ast.IsNode, kind string) error {
 		return nil
 	}
 	a := u.argument(path[1:])
-	if a.kind != "" && a.kind != kind {
-		return fmt.Errorf("context.%s is used as %s and as %s", strings.Join(path, "."), a.kind, kind)
+	_, isSet := elementOf(kind)
+	_, wasSet := elementOf(a.kind)
+	switch {
+	case a.kind == "", a.kind == anySet && isSet:
+		a.kind = kind
+	case a.kind != kind && !(kind == anySet && wasSet):
+		return fmt.Errorf("context.%s is used as %s and as %s", strings.Join(path, "."), a.cedar(), cedarOf(kind))
 	}
-	a.kind = kind
 	return nil
+}
+
+// anySet is the kind of a set whose elements may have any type. The schema has strings for them.
+const anySet = "Set<>"
+
+// elementOf returns the kind of the elements of a set.
+func elementOf(kind string) (element string, isSet bool) {
+	element, isSet = strings.CutPrefix(kind, "Set<")
+	return strings.TrimSuffix(element, ">"), isSet
 }
 
 func (u *usage) both(n ast.BinaryNode, kind string) error {
@@ -188,17 +206,11 @@ func (u *usage) ordered(n ast.BinaryNode) error {
 }
 
 func (u *usage) contains(n ast.BinaryNode) error {
-	element := kindOf(n.Right)
-	if element == "" {
-		element = "String"
-	}
-	if err := u.use(n.Left, "Set<"+element+">"); err != nil {
+	if err := u.use(n.Left, "Set<"+kindOf(n.Right)+">"); err != nil {
 		return err
 	}
-	if set, ok := strings.CutPrefix(kindOf(n.Left), "Set<"); ok {
-		return u.use(n.Right, strings.TrimSuffix(set, ">"))
-	}
-	return nil
+	element, _ := elementOf(kindOf(n.Left))
+	return u.use(n.Right, element)
 }
 
 // method records the type that a method of an extension has.
@@ -277,10 +289,10 @@ func (a *argument) cedar() string {
 		return "{}"
 	}
 	if len(a.members) == 0 {
-		if a.kind == "" {
-			return "String"
+		if a.kind == "" && a.elements != "" {
+			return "Set<" + a.elements + ">"
 		}
-		return a.kind
+		return cedarOf(a.kind)
 	}
 	var b strings.Builder
 	b.WriteByte('{')
@@ -294,18 +306,32 @@ func (a *argument) cedar() string {
 	return b.String()
 }
 
+// cedarOf returns a kind as Cedar text.
+func cedarOf(kind string) string {
+	switch kind {
+	case "":
+		return "String"
+	case anySet:
+		return "Set<String>"
+	}
+	return kind
+}
+
 // merge adds the types of another rule. A name that is a decimal for one rule and a whole
 // number for another is an error: only one of them could ever be evaluated.
 func (a *argument) merge(other *argument, path string) error {
 	if other == nil {
 		return nil
 	}
-	numbers := func(x, y string) bool { return x == "Long" && y == "decimal" }
-	if numbers(a.kind, other.kind) || numbers(other.kind, a.kind) {
-		return fmt.Errorf("%s is compared with whole numbers and with decimals; use one of them in all rules", path)
+	numbers := true
+	if element, isSet := elementOf(other.kind); isSet {
+		a.mixed = a.mixed || a.elements != "" && element != "" && element != a.elements
+		a.elements, numbers = join(a.elements, element)
+	} else {
+		a.kind, numbers = join(a.kind, other.kind)
 	}
-	if other.kind == "decimal" || a.kind == "" {
-		a.kind = other.kind
+	if !numbers {
+		return fmt.Errorf("%s is compared with whole numbers and with decimals; use one of them in all rules", path)
 	}
 	for name, member := range other.members {
 		if a.members == nil {
@@ -319,6 +345,18 @@ func (a *argument) merge(other *argument, path string) error {
 		}
 	}
 	return nil
+}
+
+// join returns the kind that decides how an argument is converted, if rules use it as one and as another: that of
+// numbers. ok is false if they use it as whole numbers and as decimals.
+func join(one, other string) (kind string, ok bool) {
+	switch {
+	case one == "Long" && other == "decimal", one == "decimal" && other == "Long":
+		return one, false
+	case one == "", other == "Long", other == "decimal":
+		return cmp.Or(other, one), true
+	}
+	return one, true
 }
 
 // Limits of arguments that rules read.
@@ -379,8 +417,9 @@ func (a *argument) setAttributes() {
 }
 
 // flattenArguments replaces context.arguments.NAME by an attribute of the context, in a rule
-// in Cedar's JSON form. Rules use no other expression of the arguments; see usageOf.
-func flattenArguments(rule []byte) ([]byte, error) {
+// in Cedar's JSON form. Rules use no other expression of the arguments; see usageOf. The result also errs where the
+// rule compares an argument with a value of another type; see guardNode.
+func flattenArguments(rule []byte, used *argument) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(rule))
 	decoder.UseNumber()
 	var tree any
@@ -388,7 +427,83 @@ func flattenArguments(rule []byte) ([]byte, error) {
 		return nil, err
 	}
 	flattenNode(tree)
-	return json.Marshal(tree)
+	return json.Marshal(used.guardNode(tree))
+}
+
+// guardNode makes comparisons in a node err if an argument has another type than the value that the rule compares it
+// with: Cedar's == and contains are false then, and a forbid would not deny a call whose server converts the argument.
+func (a *argument) guardNode(node any) any {
+	switch node := node.(type) {
+	case []any:
+		for i, element := range node {
+			node[i] = a.guardNode(element)
+		}
+	case map[string]any:
+		for name, member := range node {
+			node[name] = a.guardNode(member)
+		}
+		for _, operator := range []string{"==", "!=", "contains"} {
+			sides, _ := node[operator].(map[string]any)
+			guarded := any(node)
+			for _, side := range sides {
+				if of := a.at(side); of != nil && !(operator == "contains" && isSet(of.kind)) {
+					guarded = binary("&&", of.typed(side), guarded)
+				}
+			}
+			if sides != nil {
+				return guarded
+			}
+		}
+	}
+	return node
+}
+
+func isSet(kind string) bool {
+	_, is := elementOf(kind)
+	return is
+}
+
+// at returns the argument that a node reads, after flattenNode, or nil if its type is not known.
+func (a *argument) at(node any) *argument {
+	outer, _ := node.(map[string]any)
+	access, _ := outer["."].(map[string]any)
+	name, ok := access["attr"].(string)
+	if !ok {
+		return nil
+	}
+	if isContext(access["left"]) {
+		if name, ok = strings.CutPrefix(name, argumentPrefix); !ok {
+			return nil
+		}
+	} else if a = a.at(access["left"]); a == nil {
+		return nil
+	}
+	return a.members[name]
+}
+
+// typed returns a node that is true for an argument of the type that the rule expects, and an error for others.
+func (a *argument) typed(node any) any {
+	value := func(v any) any { return map[string]any{"Value": v} }
+	switch a.kind {
+	case "String":
+		return map[string]any{"like": map[string]any{"left": node, "pattern": []any{"Wildcard"}}}
+	case "Long":
+		return binary("<=", node, value(math.MaxInt64))
+	case "Bool":
+		return binary("||", node, value(true))
+	case "decimal":
+		most := map[string]any{"decimal": []any{value("922337203685477.5807")}}
+		return map[string]any{"lessThanOrEqual": []any{node, most}}
+	}
+	if isSet(a.kind) {
+		return binary("||", map[string]any{"isEmpty": map[string]any{"arg": node}}, value(true))
+	}
+	return value(true)
+}
+
+// binary returns a node of Cedar's JSON form.
+func binary(operator string, left, right any) any {
+	return map[string]any{operator: map[string]any{"left": left, "right": right}}
 }
 
 // flattenNode replaces the accesses in a node of the JSON form.
@@ -452,9 +567,13 @@ func (c *converter) value(raw []byte, want *argument, depth int) (types.Value, e
 	case '[':
 		var elements []types.Value
 		for _, element := range jsonscan.Elements(raw) {
-			v, err := c.value(element, want.element(), depth+1)
+			of := want.element()
+			v, err := c.value(element, of, depth+1)
 			if err != nil {
 				return nil, err
+			}
+			if v != nil && of.excludes(v) {
+				return types.String(raw), nil
 			}
 			if v != nil {
 				elements = append(elements, v)
@@ -493,10 +612,32 @@ func (c *converter) object(raw []byte, want *argument, depth int) (types.Value, 
 
 // element returns the type of the elements of a set.
 func (a *argument) element() *argument {
-	if a == nil || !strings.HasPrefix(a.kind, "Set<") {
+	if a == nil || a.elements == "" {
 		return nil
 	}
-	return &argument{kind: strings.TrimSuffix(strings.TrimPrefix(a.kind, "Set<"), ">")}
+	return &argument{
+		kind:  a.elements,
+		mixed: a.mixed,
+	}
+}
+
+// excludes reports whether a value has another type than all rules expect.
+func (a *argument) excludes(v types.Value) bool {
+	if a == nil || a.mixed {
+		return false
+	}
+	is := true
+	switch a.kind {
+	case "String":
+		_, is = v.(types.String)
+	case "Long":
+		_, is = v.(types.Long)
+	case "Bool":
+		_, is = v.(types.Boolean)
+	case "decimal":
+		_, is = v.(types.Decimal)
+	}
+	return !is
 }
 
 // number converts a JSON number: to a whole number if it is one, in any notation, otherwise
@@ -516,7 +657,7 @@ func number(text string, decimal bool) types.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return types.Long(n)
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return types.Long(int64(f))
 	}
 	if d, err := types.ParseDecimal(text); err == nil {

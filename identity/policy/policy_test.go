@@ -2,7 +2,9 @@ package policy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +218,28 @@ func TestArgumentForms(t *testing.T) {
 		{`context.arguments has l && context.arguments.l.contains("x")`, `{"l":["x"]}`, policy.Deny},
 		{`if context.arguments has n then context.arguments.n > 3 else false`, `{"n":4}`, policy.Deny},
 		{`if context.arguments has n then context.arguments.n > 3 else false`, `{"n":"4"}`, policy.Deny}, // fails
+		// Cedar's == and contains are false for another type, and do not fail.
+		{`context.arguments has n && context.arguments.n == 7`, `{"n":8}`, policy.Allow},
+		{`context.arguments has n && context.arguments.n == 7`, `{"n":"7"}`, policy.Deny},
+		{`context.arguments has n && context.arguments.n == 7`, `{"n":7.5}`, policy.Deny},
+		{`context.arguments has n && 7 != context.arguments.n`, `{"n":"7"}`, policy.Deny},
+		{`context.arguments has a && context.arguments.a == "main"`, `{"a":["x"]}`, policy.Deny},
+		{`context.arguments has a && context.arguments.a == principal.name`, `{"a":{}}`, policy.Deny},
+		{`context.arguments has a && !(context.arguments.a == "main")`, `{"a":7}`, policy.Deny},
+		{`context.arguments has a && ["main"].contains(context.arguments.a)`, `{"a":["x"]}`, policy.Deny},
+		{`context.arguments has a && ["main"].contains(context.arguments.a)`, `{"a":"x"}`, policy.Allow},
+		{`context.arguments has o.p && context.arguments.o.p == true`, `{"o":{"p":"true"}}`, policy.Deny},
+		{`context.arguments has o.p && context.arguments.o.p == true`, `{"o":{"p":false}}`, policy.Allow},
+		{`context.arguments has d && context.arguments.d == decimal("1.5")`, `{"d":"1.5"}`, policy.Deny},
+		{`context.arguments has d && context.arguments.d == decimal("1.5")`, `{"d":1.25}`, policy.Allow},
+		{`context.arguments has l && context.arguments.l == ["x"]`, `{"l":"x"}`, policy.Deny},
+		{`context.arguments has l && context.arguments.l == ["x"]`, `{"l":["y"]}`, policy.Allow},
+		{`context.arguments has l && context.arguments.l.contains("x")`, `{"l":["y",["x"]]}`, policy.Deny},
+		{`context.arguments has l && context.arguments.l.contains("x")`, `{"l":["y",null]}`, policy.Allow},
+		{`context.arguments has l && context.arguments.l.containsAny(["x"])`, `{"l":[7]}`, policy.Deny},
+		{`context.arguments has l && context.arguments.l.isEmpty()`, `{"l":[7,"x"]}`, policy.Allow},
+		{`context.arguments has n && context.arguments.n > 9007199254740992`, `{"n":9007199254740993.0}`, policy.Deny},
+		{`context.arguments has n && context.arguments.n > 9007199254740991`, `{"n":9007199254740991.0}`, policy.Allow},
 		{`!(context.arguments has path)`, `{}`, policy.Deny},
 		{`context.arguments has path && context.arguments.path == "\".\""`, `{"path":"\".\""}`, policy.Deny},
 	} {
@@ -228,6 +252,56 @@ func TestArgumentForms(t *testing.T) {
 		})
 		if d.Effect != tt.want {
 			t.Errorf("%s with %s = %v, want %v", tt.condition, tt.arguments, &d, tt.want)
+		}
+	}
+}
+
+// TestKindsOfOtherRules guards an argument that other rules use as another type, in whatever order: its numbers are
+// converted for the rule that compares numbers, and whole numbers and decimals exclude each other.
+func TestKindsOfOtherRules(t *testing.T) {
+	text := func(conditions ...string) string {
+		all := "permit (principal, action, resource);\n"
+		for i, c := range conditions {
+			all += fmt.Sprintf(`forbid (principal, action == Action::"call", resource == Tool::"s/%d")
+when { context.arguments has a && %s };`+"\n", i, c)
+		}
+		return all
+	}
+	for _, numbers := range [][2]string{
+		{`context.arguments.a == 7`, `{"a":7.0}`},
+		{`context.arguments.a.lessThan(decimal("7.5"))`, `{"a":7}`},
+		{`context.arguments.a.contains(decimal("2.0"))`, `{"a":[2]}`},
+		{`context.arguments.a.contains(2)`, `{"a":[2.0]}`},
+	} {
+		others := []string{
+			`context.arguments.a like "z*"`,
+			`context.arguments.a.contains("z")`,
+			`context.arguments.a == true`,
+		}
+		for place := range len(others) + 1 {
+			set := parse(t, text(slices.Insert(slices.Clone(others), place, numbers[0])...))
+			d := set.Decide(&policy.Request{
+				Action:    policy.Call,
+				Item:      policy.Item{Kind: policy.ToolKind, Servers: []string{"s"}, Name: fmt.Sprint(place)},
+				Situation: policy.Situation{Arguments: json.RawMessage(numbers[1])},
+			})
+			if d.Effect != policy.Deny || len(d.Errors) > 0 {
+				t.Errorf("%s at %d with %s = %v, errors %v; want deny", numbers[0], place, numbers[1], &d, d.Errors)
+			}
+		}
+	}
+	for _, both := range [][]string{
+		{`context.arguments.a like "z*"`, `context.arguments.a == 7`, `context.arguments.a.lessThan(decimal("1.5"))`},
+		{`context.arguments.a.lessThan(decimal("1.5"))`, `context.arguments.a like "z*"`, `context.arguments.a == 7`},
+		{
+			`context.arguments.a.contains(2)`,
+			`context.arguments.a.contains("z")`,
+			`context.arguments.a.contains(decimal("2.0"))`,
+		},
+	} {
+		if _, err := policy.Parse("x", []byte(text(both...))); err == nil ||
+			!strings.Contains(err.Error(), "whole numbers and with decimals") {
+			t.Errorf("%q: %v", both, err)
 		}
 	}
 }

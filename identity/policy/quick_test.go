@@ -36,6 +36,10 @@ func TestQuick(t *testing.T) {
 		`context.arguments has d && context.arguments.d.lessThan(decimal("1.5"))`,
 		`context.arguments has l && context.arguments.l.contains("x")`,
 		`context.arguments has o.p && context.arguments.o.p == 1`,
+		`(context.arguments has a && context.arguments.a == "main") ||
+(context.arguments has b && context.arguments.b == "q") ||
+(context.arguments has l && context.arguments.l == "q") || (context.arguments has n && context.arguments.n == 101) ||
+(context.arguments has z && context.arguments.z == 1)`, // more than given has at hand
 		`context.arguments has a && context.hour > 3`,
 		`context.arguments has a && principal.authenticated`,
 	}

@@ -333,7 +333,7 @@ func conditionsOf(p *ast.Policy, uses *usage) (*cedar.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	flat, err := flattenArguments(text)
+	flat, err := flattenArguments(text, uses.arguments)
 	if err != nil {
 		return nil, err
 	}
