@@ -497,7 +497,7 @@ func counts(op *server.Operation) bool {
 type gateList []server.Gate
 
 // admittedRules are the gate of most servers with rules: the admission, then the rules. Unlike a
-// gateList, it finds the caller once, and copies no Operation.
+// gateList, Enter finds the caller once, and copies no Operation.
 type admittedRules struct {
 	admission *admission
 	rules     *serverRules
@@ -509,10 +509,14 @@ func (g *admittedRules) Enter(ctx context.Context, op server.Operation) error {
 	if err := g.admission.enterOf(ctx, c, &op); err != nil {
 		return err
 	}
+	entered := false
+	defer func() {
+		if !entered { // refused, or a panic
+			g.admission.Leave(ctx, op)
+		}
+	}()
 	err := g.rules.enterOf(ctx, c, &op)
-	if err != nil {
-		g.admission.Leave(ctx, op)
-	}
+	entered = err == nil
 	return err
 }
 
@@ -542,11 +546,17 @@ func joinGates(all ...server.Gate) server.Gate {
 
 // Enter implements [server.Gate].
 func (all gateList) Enter(ctx context.Context, op server.Operation) error {
-	for i, g := range all {
+	entered := 0
+	defer func() {
+		if entered < len(all) { // refused, or a panic
+			all[:entered].Leave(ctx, op)
+		}
+	}()
+	for _, g := range all {
 		if err := g.Enter(ctx, op); err != nil {
-			all[:i].Leave(ctx, op)
 			return err
 		}
+		entered++
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (p *Policy) noteHints(set *policy.Set) {
 	}
 }
 
-// current returns the engine with the rules in force, which stay the same for a request.
+// current returns an engine that keeps the rules which are in force now.
 func (p *Policy) current() *policy.Engine {
 	if p.watch != nil {
 		p.watch.refresh(p.reload)

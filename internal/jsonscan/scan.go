@@ -325,7 +325,7 @@ func plain(w uint64) uint64 {
 }
 
 // plainEnd returns the index of the first byte from b[i] on that ends a run of plain
-// ASCII, or, if b has less than eight bytes, of any byte of the run.
+// ASCII, or len(b) if none does. If b has fewer than eight bytes, it is i.
 func plainEnd(b []byte, i int) int {
 	for len(b)-i >= 16 { // two words at a time halve the number of jumps
 		pair := b[i : i+16]

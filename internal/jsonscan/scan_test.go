@@ -237,3 +237,19 @@ func TestOnlyMember(t *testing.T) {
 		t.Error("an empty name that is repeated has no rival")
 	}
 }
+
+// TestPlainEnd reads strings of each short length with each special byte at each place, as encoding/json does.
+func TestPlainEnd(t *testing.T) {
+	for n := 1; n <= 40; n++ {
+		for at := range n {
+			for _, b := range []byte{'"', '\\', 0, 0x1f, 0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f} {
+				text := []byte(`"` + strings.Repeat("a", n) + `"`)
+				text[1+at] = b
+				end, err := jsonscan.Value(text, 0)
+				if got, want := err == nil && end == len(text), json.Valid(text); got != want {
+					t.Errorf("%q: end %d, %v; want valid: %v", text, end, err, want)
+				}
+			}
+		}
+	}
+}
