@@ -261,9 +261,15 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 		p.sessions.noteMoved(p.id, claim.Owner)
 		return placed, true, true
 	}
-	if next := p.successor(p.id, p.unreachable); next != nil && p.retiring.Load() && !p.homes.active() &&
-		p.send(w, r, next.ID) {
-		return placed, true, true
+	if next := p.successor(p.id, p.unreachable); next != nil && p.retiring.Load() && !p.homes.active() {
+		before := p.forwards.released
+		if claim.Owner == p.replica.ID() { // released before, and not continued by the replica that was asked to
+			p.forwards.released = released{claim.Owner, claim.Revision}
+		}
+		if p.send(w, r, next.ID) {
+			return placed, true, true
+		}
+		p.forwards.released = before
 	}
 	if !p.at.server.Restorable(r.Context()) {
 		p.refuseStopped(w, r)

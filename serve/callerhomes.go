@@ -48,8 +48,8 @@ type callerHomes struct {
 	claiming map[string]chan struct{}
 	// dirty are the homes whose records have to be written.
 	dirty map[*callerHome]struct{}
-	// staysUntil is until when no home is handed over, because the last request for which one was did not reach the
-	// other replica.
+	// staysUntil is until when no home is handed over, because the last request for which one was handed over did not
+	// reach the other replica.
 	staysUntil time.Time
 	// departing is not nil once this replica is about to declare that it owns nothing, and closed afterwards.
 	departing chan struct{}
@@ -352,6 +352,19 @@ func (c *callerHomes) enter(caller string) (h *callerHome, left <-chan struct{})
 	return h, nil
 }
 
+// enterDeparting is enter for a process of a request that is served, while the departure of this replica waits for the
+// end of the request. It returns nil otherwise.
+func (c *callerHomes) enterDeparting(caller string) *callerHome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.here[caller]
+	if c.departing == nil || h == nil || h.leaving != nil || h.active == 0 {
+		return nil
+	}
+	c.enterLocked(h)
+	return h
+}
+
 // enterLocked counts a request at a home and notes the time of its use. leave ends the request.
 func (c *callerHomes) enterLocked(h *callerHome) {
 	h.active++
@@ -452,8 +465,8 @@ func (c *callerHomes) handOver(ctx context.Context, caller string) {
 	c.mu.Lock()
 	h, stays := c.here[caller], time.Now().Before(c.staysUntil)
 	c.mu.Unlock()
-	if h == nil || stays || c.successor(caller, nil) == nil {
-		return
+	if h == nil || stays || c.successor(caller, nil) == nil || !c.replica.Certain() {
+		return // without certainty, no replica could become the home now
 	}
 	c.awaitIdle(ctx, h, holdEach)
 	c.release(ctx, h)
@@ -549,7 +562,13 @@ func (c *callerHomes) notMoved(caller string) {
 // permit is called before a process of a caller is used, by whatever surface the request arrived. It fails unless
 // this replica is the home of the caller.
 func (c *callerHomes) permit(ctx context.Context, caller string) (leave func(), err error) {
-	h, peer, err := c.find(ctx, caller, homeQuery{fresh: true})
+	var peer *cluster.Peer
+	h := c.enterDeparting(caller)
+	if h == nil {
+		h, peer, err = c.find(ctx, caller, homeQuery{fresh: true})
+	} else if err = c.verify(ctx, h); err != nil {
+		c.leave(h)
+	}
 	switch {
 	case peer != nil:
 		err = errCallerAway
@@ -686,6 +705,14 @@ func (c *callerHomes) depart(ctx context.Context) (done func()) {
 			c.awaitIdle(ctx, h, 0)
 			if left := c.startLeaving(h, true); left != nil {
 				c.giveUp(ctx, h, left)
+				return
+			}
+			c.mu.Lock()
+			left := h.leaving
+			c.mu.Unlock()
+			select { // it is being given up already
+			case <-left:
+			case <-ctx.Done():
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,12 +79,18 @@ func TestPlacedWithoutLoad(t *testing.T) {
 }
 
 // noProcesses is a source with a process for each caller, of which none runs.
-type noProcesses struct{ stopped []string }
+type noProcesses struct {
+	stopped []string
+	stop    func() // called by StopFor if it is not nil
+}
 
 func (*noProcesses) PerPrincipal() bool  { return true }
 func (*noProcesses) RunsFor(string) bool { return false }
 func (n *noProcesses) StopFor(_ context.Context, caller string) {
 	n.stopped = append(n.stopped, caller)
+	if n.stop != nil {
+		n.stop()
+	}
 }
 func (*noProcesses) Guard(func(context.Context, string) (leave func(), err error)) {}
 
@@ -218,7 +225,13 @@ func TestCallerHandoverSuspended(t *testing.T) {
 	if err != nil || peer == nil || peer.ID != b.replica.ID() {
 		t.Fatalf("after the departure: %v, %v; want the other replica", peer, err)
 	}
-	if from.probes.answers(peer) || !from.probes.suspended(peer) {
+	silent := false
+	for range 5 { // a test that is suspended itself cannot judge
+		from.probes.peers[peer] = suspension
+		suspension.suspended.Store(true)
+		silent = silent || !from.probes.answers(peer) && from.probes.suspended(peer)
+	}
+	if !silent {
 		t.Error("a replica that is not served answers")
 	}
 	server := &hophttp.Server{
@@ -292,6 +305,7 @@ func TestCallerReleased(t *testing.T) {
 		{released: released{by: id, revision: 7}}:               false,
 		{released: released{by: id}}:                            true,
 		{released: released{by: id, revision: 7}, departed: id}: true,
+		{released: released{by: "r@another"}, departed: id}:     true,
 	} {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil)
 		p := &placer{
@@ -349,4 +363,104 @@ func TestCallerDepartureIdle(t *testing.T) {
 		t.Errorf("stopped %q, want bob at the end", processes.stopped)
 	}
 	other.leave(h)
+}
+
+// TestCallerDepartureDuringRelease guards a home that is being given up when its replica departs: the departure waits,
+// as another replica may start a process afterwards.
+func TestCallerDepartureDuringRelease(t *testing.T) {
+	e := cluster.NewMemory()
+	processes := &noProcesses{}
+	homes := newOwner(t, e).homes(processes)
+	h, _, err := homes.find(t.Context(), "ann", homeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	homes.leave(h)
+	begun, exited := make(chan struct{}), make(chan struct{})
+	processes.stop = func() {
+		processes.stop = nil
+		close(begun)
+		<-exited
+	}
+	go homes.release(t.Context(), h)
+	<-begun
+	departed := make(chan struct{})
+	go func() {
+		homes.depart(t.Context())
+		close(departed)
+	}()
+	select {
+	case <-departed:
+		t.Error("the replica departed while a process was exiting")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(exited)
+	<-departed
+}
+
+// TestCallerPermitDuringDeparture guards a request that uses a process of its caller while the departure of its replica
+// waits for it: they do not wait for each other. Requests that arrive later belong to another replica.
+func TestCallerPermitDuringDeparture(t *testing.T) {
+	homes := newOwner(t, cluster.NewMemory()).homes(&noProcesses{})
+	h, _, err := homes.find(t.Context(), "ann", homeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	departed := make(chan struct{})
+	go func() {
+		homes.depart(t.Context())()
+		close(departed)
+	}()
+	for homes.departure() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	began := time.Now()
+	leave, err := homes.permit(t.Context(), "ann")
+	if took := time.Since(began); err != nil || took > holdTime/2 {
+		t.Fatalf("permit = %v after %v, want at once", err, took)
+	}
+	leave()
+	homes.leave(h)
+	<-departed
+	if _, err := homes.permit(t.Context(), "ann"); err == nil {
+		t.Error("a process was permitted after the departure")
+	}
+}
+
+// failingEngine is an engine that stores nothing while it fails.
+type failingEngine struct {
+	cluster.Engine
+
+	fails atomic.Bool
+}
+
+var errFails = errors.New("the engine fails")
+
+func (f *failingEngine) Update(
+	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
+) (uint64, error) {
+	if f.fails.Load() {
+		return 0, errFails
+	}
+	return f.Engine.Update(ctx, key, value, revision, ttl)
+}
+
+// TestRetireAgain guards a replica that leaves while the engine fails: it keeps what it has, and hands it over once the
+// others know.
+func TestRetireAgain(t *testing.T) {
+	e := &failingEngine{Engine: cluster.NewMemory()}
+	p := newOwner(t, e).homes(&noProcesses{}).hop
+	e.fails.Store(true)
+	p.retire()
+	time.Sleep(noticeRetirement / 2)
+	if p.retiring.Load() {
+		t.Error("a replica hands over that could not tell the others that it leaves")
+	}
+	e.fails.Store(false)
+	for deadline := time.Now().Add(10 * time.Second); !p.retiring.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the replica did not try again")
+		}
+	}
+	p.running.Wait()
 }

@@ -191,13 +191,17 @@ func (p *hop) retire() {
 		return
 	}
 	p.running.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if err := p.replica.Retire(ctx); err != nil {
+		for {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			err := p.replica.Retire(ctx)
+			cancel()
+			if err == nil || p.retiring.Load() { // or it has departed
+				p.retiring.Store(true)
+				return
+			}
 			p.log.Warn("the other replicas were not told that this one is about to leave", "error", err)
-			return
+			time.Sleep(noticeRetirement)
 		}
-		p.retiring.Store(true)
 	})
 }
 
@@ -334,7 +338,7 @@ func newHopContext(ctx context.Context, between []hophttp.Field) context.Context
 	c.hopped.hops = max(hops, 1) // the previous release does not count
 	if by := c.hopped.released.by; by != "" {
 		c.hopped.released.revision = revision
-		if revision == 0 {
+		if revision == 0 && c.hopped.departed == "" {
 			c.hopped.departed = by // of a replica that has no hopDeparted yet
 		}
 	}
@@ -625,9 +629,9 @@ type keptBody struct{ bytes.Reader }
 // Close implements [io.Closer]. The body stays readable.
 func (*keptBody) Close() error { return nil }
 
-// isComplete is GetBody of a request with a keptBody. It only marks that the body is complete: the transport sends it
+// noCopy is GetBody of a request with a keptBody. It only marks that the body is complete: the transport sends it
 // together with the header and never calls this.
-func isComplete() (io.ReadCloser, error) { return nil, errors.ErrUnsupported }
+func noCopy() (io.ReadCloser, error) { return nil, errors.ErrUnsupported }
 
 // keepBody prepares the body of r to be forwarded. If it is kept, it is read first: the transport then sends it in one
 // piece with the header, and it can be read again if the replica cannot be reached. Otherwise the connection is in full
@@ -645,7 +649,7 @@ func keepBody(w http.ResponseWriter, r *http.Request, kept bool) error {
 	}
 	body := new(keptBody)
 	body.Reset(text)
-	r.Body, r.GetBody = body, isComplete
+	r.Body, r.GetBody = body, noCopy
 	return nil
 }
 
@@ -727,7 +731,7 @@ func (p *hop) refuse(
 }
 
 // closeUnread makes the client use another connection after an answer to a request whose body was not
-// read. A connection in full duplex, see forward, must not be used again: net/http reads the rest of
+// read. A connection in full duplex, see keepBody, must not be used again: net/http reads the rest of
 // the body after the answer, begins to read ahead at its end, and then panics at the next request.
 func closeUnread(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 {

@@ -50,7 +50,7 @@ func (p *probes) suspended(peer *cluster.Peer) bool {
 	return probe != nil && probe.suspended.Load()
 }
 
-// answers asks a replica that did not answer again, for at most probeTimeout.
+// answers asks a replica that did not answer again, for at most probeTimeout. One that answers is no longer suspended.
 func (p *probes) answers(peer *cluster.Peer) bool {
 	if ping(peer) != nil {
 		return false

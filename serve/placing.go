@@ -151,7 +151,7 @@ func (p *placing) choose(h *hop) (peer *cluster.Peer, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, l := range p.peers {
-		known := h.replica.Known(id) // another peer than l.peer if it has left and is back since
+		known := h.replica.Known(id) // another peer than the one that was asked if it has left and is back since
 		if l.Processes.full() ||
 			l.Draining ||
 			known == nil ||

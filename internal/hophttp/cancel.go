@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Canceler cancels a request besides its context, at less than the price of another context. The zero value is ready
-// for one call of [Transport.Send]. It is safe for concurrent use.
+// Canceler cancels a request in addition to its context, for less than the price of another context. The zero value
+// is ready for one call of [Transport.Send]. It is safe for concurrent use.
 type Canceler struct {
 	mu    sync.Mutex
 	cause error

@@ -113,6 +113,8 @@ func (t *Transport) Send(req *http.Request, added []Field, stop *Canceler) (*htt
 		cause := x.cause()
 		unserved := errors.Is(err, errClosing) && isJoined(req)
 		switch {
+		case cause != nil && !sent:
+			return nil, &NotSentError{cause}
 		case cause != nil:
 			return nil, cause
 		case sent && !unserved:

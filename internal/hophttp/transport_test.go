@@ -338,7 +338,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelDial cancels requests that wait for a connection, and such that have been cancelled before.
+// TestCancelDial cancels requests that wait for a connection, and ones that were cancelled before.
 func TestCancelDial(t *testing.T) {
 	cause := errors.New("cause")
 	for _, early := range []bool{false, true} {
