@@ -41,7 +41,7 @@ const (
 // the two floors shows how exact that of the peer can be. They take turns in short slices, in an
 // order that is the same from both ends, so that neither a slow minute of the machine nor a trend
 // favors one of them. The figures of a round are medians over its passes. Each round starts new
-// processes, which differ too.
+// processes, which differ too, or a new one for all.
 func (p *peer) measureSlices(ctx context.Context, w fix.Workload, f trial.Figures) error {
 	contend := p.contend
 	if p.shared {
@@ -107,7 +107,7 @@ func (p *peer) contend(ctx context.Context, w fix.Workload) (all [contenders]*co
 	return all, stop, nil
 }
 
-// contendInOne starts a process with a server for each contender, in any order. Their requests come
+// contendInOne starts a process with a server for each contender, in random order. Their requests come
 // over the same connections, so that all that differs is the server. stop is as in contend.
 func (p *peer) contendInOne(ctx context.Context, w fix.Workload) (all [contenders]*contender, stop func(), err error) {
 	stop = func() {}
@@ -194,7 +194,7 @@ type contender struct {
 	proc     *process.Process
 	run      func(load.Plan) (load.Result, error)
 	settling time.Duration
-	// cpu is the time that the process has used in its slices, for requests answers.
+	// cpu is the time that the process has used in its slices, and requests how many it has answered in it.
 	cpu      time.Duration
 	requests int64
 }
