@@ -442,28 +442,24 @@ func (a *argument) guardNode(node any) any {
 		for name, member := range node {
 			node[name] = a.guardNode(member)
 		}
+		guarded := any(node)
 		for _, operator := range []string{"==", "!=", "contains"} {
-			sides, _ := node[operator].(map[string]any)
-			guarded := any(node)
-			for _, side := range sides {
-				if of := a.at(side); of != nil && !(operator == "contains" && isSet(of.kind)) {
-					guarded = binary("&&", of.typed(side), guarded)
+			operands, _ := node[operator].(map[string]any)
+			for _, side := range []string{"left", "right"} {
+				if operator == "contains" && side == "left" {
+					continue // errs by itself unless it is a set
+				}
+				if of := a.at(operands[side]); of != nil && of.kind != "" {
+					guarded = binary("&&", of.typed(operands[side]), guarded)
 				}
 			}
-			if sides != nil {
-				return guarded
-			}
 		}
+		return guarded
 	}
 	return node
 }
 
-func isSet(kind string) bool {
-	_, is := elementOf(kind)
-	return is
-}
-
-// at returns the argument that a node reads, after flattenNode, or nil if its type is not known.
+// at returns the argument that a node reads, after flattenNode, or nil.
 func (a *argument) at(node any) *argument {
 	outer, _ := node.(map[string]any)
 	access, _ := outer["."].(map[string]any)
@@ -495,10 +491,8 @@ func (a *argument) typed(node any) any {
 		most := map[string]any{"decimal": []any{value("922337203685477.5807")}}
 		return map[string]any{"lessThanOrEqual": []any{node, most}}
 	}
-	if isSet(a.kind) {
-		return binary("||", map[string]any{"isEmpty": map[string]any{"arg": node}}, value(true))
-	}
-	return value(true)
+	// Of a set, what its elements are is found out when it is converted.
+	return binary("||", map[string]any{"isEmpty": map[string]any{"arg": node}}, value(true))
 }
 
 // binary returns a node of Cedar's JSON form.
