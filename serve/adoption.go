@@ -206,10 +206,10 @@ func (p *placer) forwardTo(w http.ResponseWriter, r *http.Request, peer *cluster
 		p.outcomes[hopWaiting].Add(1)
 	} else {
 		as := &hopped{
-			hops:     p.forwards.hops + 1,
-			released: p.forwards.released,
-			departed: p.forwards.departed,
-			placing:  true,
+			hops:      p.forwards.hops + 1,
+			released:  p.forwards.released,
+			departed:  p.forwards.departed,
+			elsewhere: true,
 		}
 		if p.forwards.hops > 0 {
 			w.Header().Set(hopMoved, peer.ID)

@@ -100,8 +100,9 @@ type hopped struct {
 	hops     int
 	released released
 	departed string // the id of a replica that has passed the request on after its departure
-	placing  bool   // the request may be served at another replica if this one declines it
-	declined bool   // set by hop.forward if it has
+	// elsewhere means that the request may be served at another replica if this one declines it, and declined, set by
+	// hop.forward, that it has.
+	elsewhere, declined bool
 }
 
 // released is how a replica has released a session, or zero. If the replica takes the session back,
@@ -191,7 +192,7 @@ func (p *hop) retire() {
 		return
 	}
 	p.running.Go(func() {
-		for {
+		for attempt := 1; ; attempt++ {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			err := p.replica.Retire(ctx)
 			cancel()
@@ -199,7 +200,9 @@ func (p *hop) retire() {
 				p.retiring.Store(true)
 				return
 			}
-			p.log.Warn("the other replicas were not told that this one is about to leave", "error", err)
+			if attempt == 1 {
+				p.log.Warn("the other replicas do not know yet that this one is about to leave", "error", err)
+			}
 			time.Sleep(noticeRetirement)
 		}
 	})
@@ -473,7 +476,7 @@ func (p *hop) forward(
 	defer resp.Body.Close()
 	if len(resp.Header[hopDeclined]) > 0 {
 		delete(resp.Header, hopDeclined)
-		if as.declined = kept && as.placing; as.declined {
+		if as.declined = kept && as.elsewhere; as.declined {
 			return false
 		}
 	}

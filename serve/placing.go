@@ -248,8 +248,8 @@ func (h *Handler) placeNew(w http.ResponseWriter, r *http.Request) (_ *http.Requ
 			break
 		}
 		as := &hopped{
-			hops:    1,
-			placing: true,
+			hops:      1,
+			elsewhere: true,
 		}
 		if h.hop.forward(w, r, peer, as) {
 			if w.Header().Get("Mcp-Session-Id") == "" {
