@@ -26,6 +26,8 @@ type notificationStream struct {
 	messages func() [][]byte
 	// send writes one message.
 	send func(msg []byte) error
+	// resumable means that send keeps the messages that it cannot write, for the client's next connection.
+	resumable bool
 	// touch marks the client's session as used.
 	touch func()
 	// valid reports whether the client may keep the stream; nil: always.
@@ -104,7 +106,8 @@ func (s *notificationStream) flush(idle bool) {
 	due := s.messages()
 	var err error
 	for _, msg := range due {
-		if err = s.sendTapped(msg); err != nil {
+		err = cmp.Or(err, s.sendTapped(msg))
+		if err != nil && !s.resumable {
 			break
 		}
 	}
@@ -355,6 +358,7 @@ func (h *HTTPHandler) serveNotifications(w http.ResponseWriter, r *http.Request,
 	log := session.notificationLog(h.server.ledger, client)
 	st := h.newNotificationStream(r.Context(), session.messages)
 	st.send = log.append
+	st.resumable = true
 	st.touch = func() { h.server.sessions.touch(session) }
 	st.onClose = func() {
 		log.detach(st.out)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -323,6 +324,36 @@ func TestNotificationStreamContinues(t *testing.T) {
 		if !third.over() {
 			t.Error("the stream outlives its session")
 		}
+	})
+}
+
+// Of several changes at once, none is lost if the connection turns out to be broken with the first.
+func TestNotificationStreamBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := newNews()
+		b := newBrowser(source, nil).openVersion(t, mcp.Version20251125)
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp", nil)
+		r.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {b.session}}
+		here, there := net.Pipe()
+		go b.handler.ServeHTTP(&takenWriter{httptest.NewRecorder(), there}, r)
+		in := bufio.NewReader(here)
+		for line := ""; line != "id: 0-1\n"; {
+			var err error
+			if line, err = in.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = here.Close()
+		source.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+		synctest.Wait()
+		next := b.openStream(t, "GET", "", "Accept: text/event-stream", "Last-Event-ID: 0-1")
+		got := next.came()
+		for _, list := range []string{"tools", "resources", "prompts"} {
+			if !strings.Contains(got, list+"/list_changed") {
+				t.Errorf("the change of the %s is lost; received %s", list, got)
+			}
+		}
+		next.end()
 	})
 }
 
