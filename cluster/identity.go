@@ -58,9 +58,13 @@ func fingerprintOf(der []byte) string {
 
 var errNotMember = errors.New("the certificate is not that of a replica")
 
+// ErrReplaced is the error of a connection to a [Peer] whose address belongs to another process: the replica was
+// killed, and its machine has started again. What was in flight there is lost.
+var ErrReplaced = errors.New("the address of the replica belongs to another process")
+
 // config returns a configuration that accepts the certificates for which known reports
-// true.
-func (id *identity) config(known func(fingerprint string) bool) *tls.Config {
+// true. Handshakes with others fail with refusal.
+func (id *identity) config(known func(fingerprint string) bool, refusal error) *tls.Config {
 	return &tls.Config{
 		Certificates: []tls.Certificate{id.certificate},
 		MinVersion:   tls.VersionTLS13,
@@ -72,7 +76,7 @@ func (id *identity) config(known func(fingerprint string) bool) *tls.Config {
 		InsecureSkipVerify: true,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 || !known(fingerprintOf(state.PeerCertificates[0].Raw)) {
-				return errNotMember
+				return refusal
 			}
 			return nil
 		},
@@ -85,7 +89,7 @@ func (id *identity) listen(ln net.Listener, known func(fingerprint string) bool)
 		Listener: ln,
 		open:     make(map[string]int),
 	}
-	return tls.NewListener(limited, id.config(known))
+	return tls.NewListener(limited, id.config(known, errNotMember))
 }
 
 // Limits of connections that the listener for replicas keeps, from one address and in
@@ -163,7 +167,7 @@ func (c *limitedConn) Close() error {
 func (id *identity) transport(
 	m Member, dial func(context.Context, string, string) (net.Conn, error),
 ) *hophttp.Transport {
-	config := id.config(func(fingerprint string) bool { return fingerprint == m.Certificate })
+	config := id.config(func(fingerprint string) bool { return fingerprint == m.Certificate }, ErrReplaced)
 	return &hophttp.Transport{
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			return handshake(ctx, config, func() (net.Conn, error) { return dial(ctx, "tcp", m.Addr) })
@@ -174,9 +178,8 @@ func (id *identity) transport(
 // handshakeTimeout bounds the time until another replica has authenticated itself.
 const handshakeTimeout = 2 * time.Second
 
-// handshake makes a connection to a replica. If the process at its address is another one, because
-// the replica was killed and its machine has started again, no connection to the replica was made:
-// the error is that of a dial that failed.
+// handshake makes a connection to a replica. If the process at its address is another one, no connection to
+// the replica was made: the error is that of a dial that failed, and wraps [ErrReplaced].
 func handshake(ctx context.Context, config *tls.Config, dial func() (net.Conn, error)) (net.Conn, error) {
 	raw, err := dial()
 	if err != nil {

@@ -53,4 +53,7 @@ func TestAddressOfAnotherProcess(t *testing.T) {
 	if !errors.As(err, &op) || op.Op != "dial" {
 		t.Errorf("error %v (%T), want one of a dial", err, err)
 	}
+	if !errors.Is(err, cluster.ErrReplaced) {
+		t.Errorf("error %v, want %v", err, cluster.ErrReplaced)
+	}
 }

@@ -63,8 +63,8 @@ func (p *probes) answers(peer *cluster.Peer) bool {
 	return true
 }
 
-// watch cancels a request with errSuspended if peer stops answering, or with [cluster.ErrGone] if it leaves, until
-// unwatch.
+// watch cancels a request with errSuspended if peer stops answering, or with [cluster.ErrGone] if it leaves or another
+// process has its address, until unwatch.
 func (p *probes) watch(peer *cluster.Peer, request *cluster.Canceler) *probe {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,20 +111,21 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 		}
 		p.mu.Unlock()
 		err := ping(peer)
-		b.suspended.Store(err != nil)
+		b.suspended.Store(errors.Is(err, errSuspended))
 		if err == nil {
 			continue
 		}
 		p.mu.Lock()
 		for r := range b.waiting {
-			r.Cancel(errSuspended)
+			r.Cancel(err)
 		}
 		p.mu.Unlock()
 	}
 }
 
-// ping asks a replica for an answer. Only silence is an error: a refused connection fails
-// the requests by itself.
+// ping asks a replica for an answer. Silence is the error [errSuspended]. If another process answers at its address,
+// the error is [cluster.ErrGone]: after a loss of power, nothing ends the connections to the replica. A refused
+// connection is no error, as it fails the requests by itself.
 func ping(peer *cluster.Peer) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(peer.Context(), probeTimeout)
@@ -132,6 +133,9 @@ func ping(peer *cluster.Peer) error {
 	resp, err := askReplica(ctx, peer, pingPath)
 	if err == nil {
 		_ = resp.Body.Close()
+	}
+	if errors.Is(err, cluster.ErrReplaced) {
+		return cluster.ErrGone
 	}
 	if ctx.Err() == nil ||
 		peer.Context().Err() != nil ||
