@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
@@ -354,6 +355,30 @@ func TestNews(t *testing.T) {
 	if n := got[0].Load(); n != 0 {
 		t.Errorf("the sender received %d of its messages", n)
 	}
+}
+
+// TestMissedNews guards that a replica whose subscription has ended finds out that it may have missed messages, even if
+// the engine answers nothing else when it subscribes again.
+func TestMissedNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := cluster.NewMemory()
+		e := &failing{Engine: memory}
+		r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Leave(context.Background())
+		var missed atomic.Int64
+		r.Handle("greeting", func(string, json.RawMessage) {}, func() { missed.Add(1) })
+		e.silent.Store(true)
+		memory.Lose()
+		time.Sleep(2 * r.Lease())
+		e.silent.Store(false)
+		time.Sleep(2 * r.Lease())
+		if n := missed.Load(); n != 1 {
+			t.Errorf("reported %d times that messages were missed, want once", n)
+		}
+	})
 }
 
 // TestRotateKey guards that all replicas open ids with a new key before one seals with it,

@@ -85,14 +85,14 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 			sub = nil
 			continue
 		}
-		if r.refresh(ctx) != nil || r.syncKeys(ctx) != nil {
-			continue // the report tries again
-		}
 		r.mu.Lock()
 		missed := r.handlers.missed
 		r.mu.Unlock()
 		for _, f := range missed {
 			f()
+		}
+		if r.within(ctx, r.refresh) == nil { // otherwise the report tries again
+			_ = r.within(ctx, r.syncKeys)
 		}
 	}
 }
