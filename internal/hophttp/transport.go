@@ -219,11 +219,24 @@ func (t *Transport) expire() {
 func (c *conn) abort() { _ = c.SetDeadline(time.Unix(1, 0)) }
 
 // Close implements [net.Conn]. It does not wait for the other replica.
-func (c *conn) Close() error {
+func (c *conn) Close() error { return c.system().Close() }
+
+// system returns the connection below TLS. Closing it sends no message that says so, which could block.
+func (c *conn) system() net.Conn {
 	if wrapper, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
-		return wrapper.NetConn().Close() // without the message that says so, which could block
+		return wrapper.NetConn()
 	}
-	return c.Conn.Close()
+	return c.Conn
+}
+
+// reset closes the connection and discards what the system has not transmitted yet: after a partition, the other
+// replica would serve a request that was cancelled long before.
+func (c *conn) reset() {
+	system := c.system()
+	if tcp, ok := system.(interface{ SetLinger(seconds int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = system.Close()
 }
 
 // exchange is one request and its answer. Its Read and Close are those of the body of the answer.
@@ -496,11 +509,14 @@ func (x *exchange) end(complete bool) {
 	}
 	// Otherwise abort has been called or will be, whatever the connection is used for then.
 	followed := x.unfollow()
-	if x.stop.detach() && followed && complete && x.reuse && x.conn.in.start == x.conn.in.end {
+	switch cancelled := !x.stop.detach() || !followed; {
+	case cancelled:
+		x.conn.reset()
+	case complete && x.reuse && x.conn.in.start == x.conn.in.end:
 		x.transport.put(x.conn)
-		return
+	default:
+		_ = x.conn.Close()
 	}
-	_ = x.conn.Close()
 }
 
 // discard ends a failed exchange.

@@ -1,6 +1,7 @@
 package hophttp_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -335,6 +336,39 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(err, cause) || !errors.Is(stop.Cause(), cause) || errors.As(err, &unsent) {
 			t.Errorf("%s with a canceler: error %v, want the cause", method, err)
 		}
+	}
+}
+
+// TestCancelResets guards a cancelled request whose connection is cut: the system discards it instead of transmitting
+// it once the connection is restored, so the other replica does not serve it then.
+func TestCancelResets(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	stop := new(hophttp.Canceler)
+	ended := make(chan error, 1)
+	go func() {
+		c, err := ln.Accept()
+		if err != nil {
+			ended <- err
+			return
+		}
+		defer c.Close()
+		_, _ = http.ReadRequest(bufio.NewReader(c))
+		stop.Cancel(errors.New("cause"))
+		_, err = io.Copy(io.Discard, c)
+		ended <- err
+	}()
+	d := &dialer{address: ln.Addr().String()}
+	resp, err := d.transport().Send(request(t, http.MethodGet, ""), nil, stop)
+	if err == nil {
+		_ = resp.Body.Close()
+		t.Fatal("a request that was cancelled has an answer")
+	}
+	if err := <-ended; err == nil {
+		t.Error("the connection of a cancelled request was closed, want it reset")
 	}
 }
 

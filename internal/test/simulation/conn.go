@@ -25,6 +25,7 @@ type conn struct {
 	ended    bool // the peer has closed its end, and all has been received
 	closed   bool // this end has been closed
 	broken   bool // reset
+	resets   bool // Close resets the connection
 
 	readBy, writeBy time.Time
 	timer           *time.Timer // wakes readers at readBy
@@ -39,8 +40,9 @@ type pipe struct {
 
 // segment is a part of what was written, or its end.
 type segment struct {
-	data []byte
-	end  bool
+	data  []byte
+	end   bool
+	reset bool
 }
 
 // newConn returns one end of a connection. The caller holds the lock of the network, and connects
@@ -111,12 +113,28 @@ func (c *conn) Close() error {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	if !c.broken {
+	switch {
+	case c.broken:
+	case c.resets && n.cutLocked(c.host.name, c.peer.host.name):
+		c.out.queue = nil // a reset is sent once, and lost
+	case c.resets:
+		c.out.queue = []segment{{reset: true}}
+		c.out.startLocked()
+	default:
 		c.out.queue = append(c.out.queue, segment{end: true})
 		c.out.startLocked()
 	}
 	c.forgetLocked()
 	c.wake.Broadcast()
+	return nil
+}
+
+// SetLinger is that of [net.TCPConn]: 0 makes Close discard what was not transmitted yet.
+func (c *conn) SetLinger(seconds int) error {
+	n := c.host.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c.resets = seconds == 0
 	return nil
 }
 
@@ -186,6 +204,11 @@ func (p *pipe) deliver() {
 	}
 	s := p.queue[0]
 	p.queue = p.queue[1:]
+	if s.reset {
+		p.to.dropLocked()
+		p.pumping = false
+		return
+	}
 	p.to.received.Write(s.data)
 	p.to.ended = p.to.ended || s.end
 	p.to.wake.Broadcast()
