@@ -48,6 +48,7 @@ type eventLog struct {
 	// entry represents requests that exceed maxLoggedRequests or maxLoggedName.
 	of     []followed
 	last   int      // number of the newest event
+	sent   int      // number of the newest event that was written without an error
 	events [][]byte // the newest ones, as sent
 	size   int
 	out    eventWriter // nil while there is no connection
@@ -133,7 +134,8 @@ func (l *eventLog) add(event func(id string) []byte) error {
 	defer l.writing.Unlock()
 	l.mu.Lock()
 	l.last++
-	e := event(l.id(l.last))
+	number := l.last
+	e := event(l.id(number))
 	others := l.keep(e)
 	out := l.out
 	l.mu.Unlock()
@@ -141,11 +143,14 @@ func (l *eventLog) add(event func(id string) []byte) error {
 	if out == nil {
 		return nil
 	}
-	err := out.writeEvents(e)
-	if err != nil {
+	if err := out.writeEvents(e); err != nil {
 		l.detach(out) // the client may reconnect for it
+		return err
 	}
-	return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = number
+	return nil
 }
 
 // keep keeps an event if the ledger allows it. The caller gives up the victims after
@@ -216,6 +221,7 @@ func (l *eventLog) attach(out eventWriter, after int) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sent = max(l.sent, after+len(missed))
 	if l.done && l.out == out {
 		l.endLocked()
 	}
@@ -259,11 +265,15 @@ func (l *eventLog) holds(after int) bool {
 	return 0 <= after && after <= l.last && l.last-after <= len(l.events)
 }
 
-// newest returns the number of the newest event.
-func (l *eventLog) newest() int {
+// attachNew is attach for a client that names no event: it gets those that no connection has accepted, if they are
+// kept, and the later ones.
+func (l *eventLog) attachNew(out eventWriter) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last
+	sent, last := l.sent, l.last
+	l.mu.Unlock()
+	if !l.attach(out, sent) {
+		l.attach(out, last)
+	}
 }
 
 // detach records that out has ended. The client may resume on another connection.

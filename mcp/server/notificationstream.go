@@ -372,7 +372,7 @@ func (h *HTTPHandler) serveNotifications(w http.ResponseWriter, r *http.Request,
 		old.close(false)
 	}
 	if err == nil && !log.attach(st.out, after) {
-		log.attach(st.out, log.newest())
+		log.attachNew(st.out)
 		if session.Version() >= mcp.Version20251125 {
 			err = log.prime()
 		}

@@ -327,34 +327,47 @@ func TestNotificationStreamContinues(t *testing.T) {
 	})
 }
 
-// Of several changes at once, none is lost if the connection turns out to be broken with the first.
+// Of several changes at once, none is lost if the connection turns out to be broken with the first. Before the first
+// event, clients of versions that do not start a stream with one have no id to resume after.
 func TestNotificationStreamBreaks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := newNews()
-		b := newBrowser(source, nil).openVersion(t, mcp.Version20251125)
-		r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp", nil)
-		r.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {b.session}}
-		here, there := net.Pipe()
-		go b.handler.ServeHTTP(&takenWriter{httptest.NewRecorder(), there}, r)
-		in := bufio.NewReader(here)
-		for line := ""; line != "id: 0-1\n"; {
-			var err error
-			if line, err = in.ReadString('\n'); err != nil {
-				t.Fatal(err)
+	for version, id := range map[mcp.Version]string{mcp.Version20251125: "0-1", mcp.Version20250618: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			source := newNews()
+			b := newBrowser(source, nil).openVersion(t, version)
+			r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp", nil)
+			r.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {b.session}}
+			here, there := net.Pipe()
+			go b.handler.ServeHTTP(&takenWriter{httptest.NewRecorder(), there}, r)
+			in := bufio.NewReader(here)
+			fields := []string{"Accept: text/event-stream"}
+			last := "\r\n"
+			if id != "" {
+				fields = append(fields, "Last-Event-ID: "+id)
+				last = "id: " + id + "\n"
 			}
-		}
-		_ = here.Close()
-		source.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
-		synctest.Wait()
-		next := b.openStream(t, "GET", "", "Accept: text/event-stream", "Last-Event-ID: 0-1")
-		got := next.came()
-		for _, list := range []string{"tools", "resources", "prompts"} {
-			if !strings.Contains(got, list+"/list_changed") {
-				t.Errorf("the change of the %s is lost; received %s", list, got)
+			for line := ""; line != last; {
+				var err error
+				if line, err = in.ReadString('\n'); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		next.end()
-	})
+			_ = here.Close()
+			source.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+			synctest.Wait()
+			next := b.openStream(t, "GET", "", fields...)
+			got := next.came()
+			for _, list := range []string{"tools", "resources", "prompts"} {
+				if strings.Count(got, list+"/list_changed") != 1 {
+					t.Errorf("%v: the change of the %s is lost; received %s", version, list, got)
+				}
+			}
+			another := b.openStream(t, "GET", "", "Accept: text/event-stream")
+			if got := another.came(); strings.Contains(got, "list_changed") {
+				t.Errorf("%v: received again: %s", version, got)
+			}
+			another.end()
+		})
+	}
 }
 
 // DELETE closes the streams of a session, and releases the kept events.
