@@ -129,32 +129,51 @@ func skipObject(b []byte, i, depth int) (int, error) {
 		return i + 1, nil
 	}
 	for {
-		if i >= len(b) || b[i] != '"' {
-			return i, unexpected(b, i)
-		}
-		end, _, err := scanString(b, i)
+		_, _, at, err := memberName(b, i)
 		if err != nil {
-			return end, err
+			return at, err
 		}
-		if i = Space(b, end); i >= len(b) || b[i] != ':' {
-			return i, unexpected(b, i)
-		}
-		if i, err = value(b, i+1, depth); err != nil {
+		if i, err = value(b, at, depth); err != nil {
 			return i, err
 		}
-		i = Space(b, i)
-		if i >= len(b) {
-			return i, unexpected(b, i)
-		}
-		switch b[i] {
-		case ',':
-			i = Space(b, i+1)
-		case '}':
-			return i + 1, nil
-		default:
-			return i, unexpected(b, i)
+		more := false
+		if i, more, err = afterMember(b, i); !more {
+			return i, err
 		}
 	}
+}
+
+// memberName scans the name of a member at b[i], which is name without quotes, and returns the index of its
+// value, or of the fault.
+func memberName(b []byte, i int) (name []byte, escaped bool, at int, err error) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, false, i, unexpected(b, i)
+	}
+	end, escaped, err := scanString(b, i)
+	if err != nil {
+		return nil, false, end, err
+	}
+	name = b[i+1 : end-1]
+	if i = Space(b, end); i >= len(b) || b[i] != ':' {
+		return nil, false, i, unexpected(b, i)
+	}
+	return name, escaped, Space(b, i+1), nil
+}
+
+// afterMember scans what follows a member that ends at b[i]: more means that another one begins at next,
+// otherwise the object ends there.
+func afterMember(b []byte, i int) (next int, more bool, err error) {
+	i = Space(b, i)
+	if i >= len(b) {
+		return i, false, unexpected(b, i)
+	}
+	switch b[i] {
+	case ',':
+		return Space(b, i+1), true, nil
+	case '}':
+		return i + 1, false, nil
+	}
+	return i, false, unexpected(b, i)
 }
 
 func skipArray(b []byte, i, depth int) (int, error) {
@@ -211,34 +230,19 @@ func Object(b []byte, i, depth int, member func(key []byte, i int) (end int, err
 		return i + 1, nil
 	}
 	for {
-		if i >= len(b) || b[i] != '"' {
-			return i, unexpected(b, i)
-		}
-		end, escaped, err := scanString(b, i)
+		key, escaped, at, err := memberName(b, i)
 		if err != nil {
-			return end, err
+			return at, err
 		}
-		key := b[i+1 : end-1]
 		if escaped {
 			key = appendUnescaped(nil, key)
 		}
-		if i = Space(b, end); i >= len(b) || b[i] != ':' {
-			return i, unexpected(b, i)
-		}
-		if i, err = member(key, Space(b, i+1)); err != nil {
+		if i, err = member(key, at); err != nil {
 			return i, err
 		}
-		i = Space(b, i)
-		if i >= len(b) {
-			return i, unexpected(b, i)
-		}
-		switch b[i] {
-		case ',':
-			i = Space(b, i+1)
-		case '}':
-			return i + 1, nil
-		default:
-			return i, unexpected(b, i)
+		more := false
+		if i, more, err = afterMember(b, i); !more {
+			return i, err
 		}
 	}
 }
@@ -421,35 +425,52 @@ func hex(c byte) int {
 // is nil if the member does not exist or raw is not an object. If the member is repeated,
 // the last one wins.
 func Member(raw []byte, name string) (value []byte) {
-	if !eachMember(raw, func(key, v []byte) {
-		if string(key) == name {
-			value = v
-		}
-	}) {
-		return nil
-	}
+	value, _ = member(raw, name, false)
 	return value
 }
 
 // OnlyMember is [Member], and returns the name of a member that another program may read instead, or
 // nil: the name again, of which some read the first, or one that differs only in case, which some
 // ignore.
-func OnlyMember(raw []byte, name string) (value, rival []byte) {
-	if !eachMember(raw, func(key, v []byte) {
-		switch {
-		case string(key) != name:
-			if equalFold(key, name) {
-				rival = append([]byte{}, key...)
-			}
-			return
-		case value != nil:
-			rival = append([]byte{}, key...)
-		}
-		value = v
-	}) {
+func OnlyMember(raw []byte, name string) (value, rival []byte) { return member(raw, name, true) }
+
+// member is OnlyMember, or Member if rivals do not matter.
+func member(raw []byte, name string, rivals bool) (found, rival []byte) {
+	i := Space(raw, 0)
+	if i == len(raw) || raw[i] != '{' {
 		return nil, nil
 	}
-	return value, rival
+	i = Space(raw, i+1)
+	if i < len(raw) && raw[i] == '}' {
+		return nil, nil
+	}
+	for {
+		key, escaped, at, err := memberName(raw, i)
+		if err != nil {
+			return nil, nil
+		}
+		end, err := value(raw, at, 0)
+		if err != nil {
+			return nil, nil
+		}
+		if escaped {
+			key = appendUnescaped(nil, key)
+		}
+		same := string(key) == name
+		if rivals && (same && found != nil || !same && equalFold(key, name)) {
+			rival = append([]byte{}, key...)
+		}
+		if same {
+			found = raw[at:end]
+		}
+		more := false
+		if i, more, err = afterMember(raw, end); err != nil {
+			return nil, nil
+		}
+		if !more {
+			return found, rival
+		}
+	}
 }
 
 // equalFold is [strings.EqualFold], which costs an allocation for long names.
@@ -462,22 +483,6 @@ func equalFold(key []byte, name string) bool {
 		return false
 	}
 	return strings.EqualFold(string(key), name)
-}
-
-// eachMember calls found with the members of a JSON text, and reports whether it is a valid object.
-func eachMember(raw []byte, found func(key, value []byte)) bool {
-	i := Space(raw, 0)
-	if i == len(raw) || raw[i] != '{' {
-		return false
-	}
-	_, err := Object(raw, i, 0, func(key []byte, i int) (int, error) {
-		end, err := Value(raw, i)
-		if err == nil {
-			found(key, raw[i:end])
-		}
-		return end, err
-	})
-	return err == nil
 }
 
 // IsObject reports whether raw starts like an object.
