@@ -2,6 +2,7 @@ package policy
 
 import (
 	"hash/maphash"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -92,31 +93,28 @@ const (
 	memoColumns = 64 // by tool
 )
 
-// memos are the memos of a view. A place has at most one memo, and the next replaces it.
-type memos [memoRows]atomic.Pointer[memoRow]
+// memos are the memos of a view, none at first. A place has at most one memo, and the next replaces it.
+type memos struct{ table atomic.Pointer[memoTable] }
 
-type memoRow [memoColumns]atomic.Pointer[memo]
+type memoTable [memoRows][memoColumns]atomic.Pointer[memo]
 
 // memoSeed keeps callers from choosing names that share a place.
 var memoSeed = maphash.MakeSeed()
 
-// row returns the row of a caller.
-func (m *memos) row(p *mcp.Principal) *atomic.Pointer[memoRow] {
-	return &m[maphash.Comparable(memoSeed, p)%memoRows]
-}
-
-// place returns the place of a tool.
-func (r *memoRow) place(tool string) *atomic.Pointer[memo] {
-	return &r[maphash.String(memoSeed, tool)%memoColumns]
+// place returns the place of calls of a tool by a caller.
+func (t *memoTable) place(p *mcp.Principal, tool string) *atomic.Pointer[memo] {
+	const spread = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+	row := uint64(reflect.ValueOf(p).Pointer()) * spread >> 32 % memoRows
+	return &t[row][maphash.String(memoSeed, tool)%memoColumns]
 }
 
 // find returns the memo of calls of a tool, or nil.
 func (m *memos) find(p *mcp.Principal, tool string) *memo {
-	row := m.row(p).Load()
-	if row == nil {
+	t := m.table.Load()
+	if t == nil {
 		return nil
 	}
-	found := row.place(tool).Load()
+	found := t.place(p, tool).Load()
 	if found == nil || found.caller != p || found.tool != tool {
 		return nil
 	}
@@ -125,21 +123,16 @@ func (m *memos) find(p *mcp.Principal, tool string) *memo {
 
 // add adds a memo.
 func (m *memos) add(made *memo) {
-	row := m.row(made.caller)
-	if row.Load() == nil {
-		row.CompareAndSwap(nil, &memoRow{})
+	if m.table.Load() == nil {
+		m.table.CompareAndSwap(nil, &memoTable{})
 	}
-	if r := row.Load(); r != nil {
-		r.place(made.tool).Store(made)
+	if t := m.table.Load(); t != nil {
+		t.place(made.caller, made.tool).Store(made)
 	}
 }
 
 // clear drops all memos.
-func (m *memos) clear() {
-	for i := range m {
-		m[i].Store(nil)
-	}
-}
+func (m *memos) clear() { m.table.Store(nil) }
 
 // memorize remembers the rules about calls of a tool, if those about its servers neither forbid
 // nor read the context.
