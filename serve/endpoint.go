@@ -187,7 +187,7 @@ func (o *Options) newEndpoints(
 		members.hides = true
 		for _, p := range []*Policy{e.Policy, members} { // the last one is asked first
 			if p != nil {
-				own.Server.View = viewsOf(p.view, own.Server.View)
+				own.Server.Listed = viewsOf(p.listed, own.Server.Listed)
 				own.Server.Gate = joinGates(p, own.Server.Gate)
 			}
 		}

@@ -234,7 +234,7 @@ func (o *Options) withDefaults() Options {
 			d.Server.Gate = joinGates(d.rules, d.Server.Gate)
 		}
 		if d.Policy != nil {
-			d.Server.View = viewsOf(d.Server.View, d.rules.view)
+			d.Server.Listed = viewsOf(d.Server.Listed, d.rules.listed)
 		}
 	}
 	if d.Logger == nil {
@@ -268,7 +268,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// catalogView is the type of [server.Options.View].
+// catalogView is the type of View and Listed of [server.Options].
 type catalogView = func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
 
 // viewsOf returns a view through first and then through second. Either may be nil.

@@ -185,16 +185,9 @@ func applicationOf(r *mcp.Request) string {
 	return name
 }
 
-// view is [server.Options.View]: lists have only what the caller may see.
-func (p *Policy) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
-	req := mcp.RequestFrom(ctx)
-	method := req.Method()
-	switch method {
-	case "tools/list", "resources/list", "resources/templates/list", "prompts/list":
-	case "initialize", "server/discover":
-	default:
-		return whole
-	}
+// listed is [server.Options.Listed]: lists have only what the caller may see.
+func (p *Policy) listed(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
+	method := mcp.RequestFrom(ctx).Method()
 	e := p.current()
 	c := callerOf(ctx)
 	var now policy.Situation
@@ -229,25 +222,19 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 
 // enterOf is Enter for a request of a caller, which may be nil.
 func (p *Policy) enterOf(ctx context.Context, c *caller, op *server.Operation) error {
-	if op.Method == methodCall && op.Name != "" && !op.Follows && p.remembers(ctx, c, op) {
-		return nil
+	if op.Method == methodCall && op.Name != "" && !op.Follows {
+		e := p.current()
+		now := policy.Situation{Time: op.Time}
+		if op.Transport != transportFiles {
+			now.Arguments = op.Arguments
+		}
+		p.situate(&now, ctx, c, op.Transport, e)
+		if rule, item, ok := e.Allows(c.principalOf(ctx), op.Catalog, op.Name, &now); ok {
+			p.noteAllowed(ctx, rule, item)
+			return nil
+		}
 	}
 	return p.decide(ctx, c, op)
-}
-
-// remembers reports whether it is remembered that a call is allowed.
-func (p *Policy) remembers(ctx context.Context, c *caller, op *server.Operation) bool {
-	e := p.current()
-	now := policy.Situation{Time: op.Time}
-	if op.Transport != transportFiles {
-		now.Arguments = op.Arguments
-	}
-	p.situate(&now, ctx, c, op.Transport, e)
-	rule, item, ok := e.Allows(c.principalOf(ctx), op.Catalog, op.Name, &now)
-	if ok {
-		p.noteAllowed(ctx, rule, item)
-	}
-	return ok
 }
 
 // decide decides about a request by the rules.

@@ -127,10 +127,7 @@ func (r *serverRules) enterScoped(ctx context.Context, c *caller, op *server.Ope
 // Leave implements [server.Gate].
 func (*serverRules) Leave(context.Context, server.Operation) {}
 
-// view is [server.Options.View] of a server with a Policy.
-func (r *serverRules) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
-	if mcp.RequestFrom(ctx).Method() == methodCall {
-		return whole // Enter decides
-	}
-	return r.policy().view(ctx, whole)
+// listed is [server.Options.Listed] of a server with a Policy.
+func (r *serverRules) listed(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
+	return r.policy().listed(ctx, whole)
 }

@@ -1,10 +1,14 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // The version of a catalog changes if and only if clients see a change.
@@ -50,5 +54,48 @@ func TestCatalogLookup(t *testing.T) {
 	}
 	if c.Tool("A") != nil || c.Tool("") != nil || c.Prompt("a") != nil {
 		t.Error("found what is not there")
+	}
+}
+
+// TestListed: what lists show may be less than what can be used, which is what View returns.
+func TestListed(t *testing.T) {
+	without := func(cat *mcp.Catalog, name string) *mcp.Catalog {
+		own := cat.Copy()
+		own.Tools = slices.DeleteFunc(slices.Clone(cat.Tools), func(tool mcp.Tool) bool { return tool.Name == name })
+		own.Instructions += " without " + name
+		return own
+	}
+	var listed []string
+	h := mcpserver.New(watched{}, &mcpserver.Options{
+		View: func(_ context.Context, cat *mcp.Catalog) *mcp.Catalog { return without(cat, "crashes") },
+		Listed: func(ctx context.Context, cat *mcp.Catalog) *mcp.Catalog {
+			if cat.Tool("crashes") != nil {
+				t.Error("the view comes after the list")
+			}
+			listed = append(listed, mcp.RequestFrom(ctx).Method())
+			return without(cat, "fine")
+		},
+	}).HTTPHandler(nil)
+	call := func(method, params string) string {
+		return postTo(h, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`).Body.String()
+	}
+	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list"} {
+		if got := call(method, `{}`); strings.Contains(got, `"fine"`) || strings.Contains(got, `"crashes"`) {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+	if got := call("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},`+
+		`"clientInfo":{"name":"x","version":"1"}}`); !strings.Contains(got, "without crashes without fine") {
+		t.Errorf("initialize: %s", got)
+	}
+	if got := call("tools/call", `{"name":"fine"}`); strings.Contains(got, "unknown tool") {
+		t.Errorf("a tool that lists do not show: %s", got)
+	}
+	if got := call("tools/call", `{"name":"crashes"}`); !strings.Contains(got, "unknown tool") {
+		t.Errorf("a tool that is not in the view: %s", got)
+	}
+	want := []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list", "initialize"}
+	if !slices.Equal(listed, want) {
+		t.Errorf("Listed was asked for %q, want %q", listed, want)
 	}
 }

@@ -42,8 +42,8 @@ type noteKey struct{}
 // its own, because most requests have one.
 type notes struct {
 	last  atomic.Pointer[Note]
-	first Note
 	taken atomic.Bool // first is used
+	first Note
 }
 
 // AddNote records a note about the request of ctx. The fields that are set replace those of

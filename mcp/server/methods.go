@@ -27,6 +27,11 @@ type method struct {
 	serve func(*Server, *request, *mcp.Catalog, *answer) error
 }
 
+// lists reports whether the answer is what a client learns of the catalog. m may be nil.
+func (m *method) lists() bool {
+	return m != nil && (strings.HasSuffix(m.name, "/list") || m.name == "initialize" || m.name == "server/discover")
+}
+
 // versions are the versions from since to until.
 type versions struct{ since, until mcp.Version }
 

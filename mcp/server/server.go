@@ -54,6 +54,10 @@ type Options struct {
 	// every request and must be cheap. A catalog that differs between clients must not be
 	// public, see [mcp.CacheHint].
 	View func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
+	// Listed, if not nil, returns the part of that catalog which lists show to the client of ctx, with
+	// the instructions and the cache hint for it. It is called for lists, initialize and server/discover
+	// only: whether an item may be used, the Gate decides.
+	Listed func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
 	// Gate, if not nil, decides which requests are served.
 	Gate Gate
 	// Observer, if not nil, receives the server's events.
@@ -256,6 +260,9 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 	rc.shown = cat
 	if s.opts.View != nil {
 		rc.shown = s.opts.View(rc, cat)
+	}
+	if s.opts.Listed != nil && m.lists() {
+		rc.shown = s.opts.Listed(rc, rc.shown)
 	}
 	// initialize and server/discover declare the capabilities of the whole catalog.
 	if !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
