@@ -77,6 +77,53 @@ func TestPlacedWithoutLoad(t *testing.T) {
 	homes.leave(h)
 }
 
+// TestCallerChosenOnce guards requests of a caller that arrive together, as those that have waited for its home to be
+// given up: they all belong to the replica that was chosen for the first, unless it does not answer.
+func TestCallerChosenOnce(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b, c := newOwner(t, e), newOwner(t, e), newOwner(t, e)
+	homes := a.homes(&noProcesses{})
+	homes.retiring.Store(true)
+	peers := make(map[string]*peerLoad)
+	for _, other := range []*owner{b, c} {
+		id := other.replica.ID()
+		if a.replica.Find(t.Context(), id) == nil {
+			t.Fatal("a replica was not found")
+		}
+		peers[id] = &peerLoad{ReplicaLoad: ReplicaLoad{Processes: &ProcessLoad{}}}
+	}
+	homes.handler.placing.peers = peers
+	find := func(caller string, unreachable ...string) string {
+		t.Helper()
+		q := homeQuery{place: true, fresh: true, unreachable: make(map[string]bool)}
+		for _, id := range unreachable {
+			q.unreachable[id] = true
+		}
+		_, peer, err := homes.find(t.Context(), caller, q)
+		if peer == nil || err != nil {
+			t.Fatalf("find = %v, %v; want another replica", peer, err)
+		}
+		return peer.ID
+	}
+	first := find("ann")
+	for range 3 {
+		if again := find("ann"); again != first {
+			t.Fatalf("requests of a caller belong to %s and %s", first, again)
+		}
+	}
+	second := find("bob")
+	if second == first {
+		t.Errorf("two callers belong to %s", first)
+	}
+	if other := find("ann", first); other != second {
+		t.Errorf("a caller belongs to %s, which does not answer", other)
+	}
+	homes.notMoved("ann")
+	if len(homes.chosen) != 1 {
+		t.Errorf("the choice for a caller that was not moved is kept: %v", homes.chosen)
+	}
+}
+
 // noProcesses is a source with a process for each caller, of which none runs.
 type noProcesses struct {
 	stopped []string
