@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -184,18 +185,21 @@ func isToken(s string) bool {
 		return false
 	}
 	for i := range len(body) {
-		c := body[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter &&
-			(c < '-' || c > '9') &&
-			c != '_' &&
-			c != '~' &&
-			c != '+' {
+		if c := body[i]; c >= utf8.RuneSelf || tokenBytes[c/64]>>(c%64)&1 == 0 {
 			return false
 		}
 	}
 	return true
 }
+
+// tokenBytes has a bit for each byte of a token. Its letters and digits are in no order that a processor
+// could foresee if there were a jump for each kind.
+var tokenBytes = func() (bits [2]uint64) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/") {
+		bits[c/64] |= 1 << (c % 64)
+	}
+	return bits
+}()
 
 // sumOf returns the hash by which a known token is found, so that the time of a
 // comparison reveals nothing about the token itself.
