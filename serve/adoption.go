@@ -86,15 +86,19 @@ func (h *Handler) placeSession(
 			}
 			continue // it has just moved
 		}
-		known := p.sessions.movedTo(id)
+		known, how := p.sessions.movedTo(id)
 		if known == "" {
 			known = owner
 		}
 		// If two replicas took others for the owner, what this one knows may be outdated as well: two that take each
 		// other for it would pass the request on until it must not be forwarded any more.
 		trusted := p.forwards.hops == 0 || p.forwards.hops == 1 && !p.homes.active()
-		if trusted && p.forwards.released == (released{}) && p.send(w, r, known) {
-			return here, true
+		if trusted && p.forwards.released == (released{}) {
+			p.forwards.released = how // without it, the other replica would ask this one, until it has the session
+			if p.send(w, r, known) {
+				return here, true
+			}
+			p.forwards.released = released{}
 		}
 		placed, done, ok := p.byRecord(w, r)
 		if ok {
@@ -251,9 +255,10 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 			return placed, true, true
 		}
 		return placed, false, true // answered as an unknown session
-	case err != nil && p.send(w, r, p.sessions.movedTo(p.id)):
-		return placed, true, true
 	case err != nil:
+		if known, _ := p.sessions.movedTo(p.id); p.send(w, r, known) {
+			return placed, true, true
+		}
 		p.busy(w, r, "the session cannot be found, because the cluster engine does not answer, try again")
 		return placed, true, true
 	}
@@ -372,7 +377,7 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	s.adopted(revision, term)
 	a.add(s)
 	if err := p.at.server.RestoreSession(p.id, claim.Value); err != nil {
-		a.remove(s, "")
+		a.remove(s, "", 0)
 		return errors.Join(errNotRestored, err)
 	}
 	a.adopted[how].Add(1)

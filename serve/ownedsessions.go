@@ -35,7 +35,7 @@ type ownedSessions struct {
 	// deleted are the keys of records whose sessions have ended.
 	deleted map[string]struct{}
 	// moved maps session ids to the replicas that continue them. It is a cache.
-	moved map[string]string
+	moved map[string]movedSession
 	// absent are keys that have no record, so that clients that use an ended session do not burden
 	// the engine. It is emptied every few seconds.
 	absent map[string]struct{}
@@ -81,6 +81,13 @@ type ownedSession struct {
 	leaving chan struct{}
 }
 
+// movedSession is where a session that this replica does not have continues.
+type movedSession struct {
+	to string // the id of a replica
+	// revision is that of the record when this replica released the session; 0 if another one did.
+	revision uint64
+}
+
 // key returns the key of the record.
 func (s *ownedSession) key() string { return s.at.keyOf(s.id) }
 
@@ -123,7 +130,7 @@ func newOwnedSessions(o *Options) *ownedSessions {
 		owned:    make(map[string]*ownedSession),
 		dirty:    make(map[*ownedSession]struct{}),
 		deleted:  make(map[string]struct{}),
-		moved:    make(map[string]string),
+		moved:    make(map[string]movedSession),
 		absent:   make(map[string]struct{}),
 		adopting: make(map[string]chan struct{}),
 		reads:    make(chan struct{}, maxReads),
@@ -283,42 +290,46 @@ func (a *ownedSessions) find(id string) *ownedSession {
 	return a.owned[id]
 }
 
-// remove removes a session that another replica continues.
-func (a *ownedSessions) remove(s *ownedSession, successor string) {
+// remove removes a session that another replica continues. revision is that of its record if this one has released it.
+func (a *ownedSessions) remove(s *ownedSession, successor string, revision uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.owned[s.id] == s {
 		delete(a.owned, s.id)
 	}
 	delete(a.dirty, s)
-	a.noteMovedLocked(s.id, successor)
+	a.noteMovedLocked(s.id, movedSession{successor, revision})
 }
 
 // noteMoved records which replica continues a session; "" means that it is not known.
 func (a *ownedSessions) noteMoved(id, replica string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.noteMovedLocked(id, replica)
+	a.noteMovedLocked(id, movedSession{to: replica})
 }
 
-// noteMovedLocked remembers which replica owns a session that moved, or forgets it if replica is
-// empty. A full cache is cleared: the claims in the engine are authoritative.
-func (a *ownedSessions) noteMovedLocked(id, replica string) {
-	if replica == "" {
+// noteMovedLocked remembers which replica owns a session that moved, or forgets it if there is none. A full cache is
+// cleared: the claims in the engine are authoritative.
+func (a *ownedSessions) noteMovedLocked(id string, m movedSession) {
+	if m.to == "" {
 		delete(a.moved, id)
 		return
 	}
 	if len(a.moved) >= maxMoved {
 		clear(a.moved)
 	}
-	a.moved[id] = replica
+	a.moved[id] = m
 }
 
-// movedTo returns the replica that continues a session, as far as it is known.
-func (a *ownedSessions) movedTo(id string) string {
+// movedTo returns the replica that continues a session, as far as it is known, and how this one has released it.
+func (a *ownedSessions) movedTo(id string) (replica string, how released) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.moved[id]
+	m := a.moved[id]
+	if m.revision != 0 {
+		how = released{a.replica.ID(), m.revision}
+	}
+	return m.to, how
 }
 
 // isAbsent reports whether a session was found to have no record a moment ago.
@@ -414,7 +425,7 @@ func (a *ownedSessions) write(ctx context.Context, s *ownedSession) error {
 	if errors.Is(err, cluster.ErrLost) {
 		a.fenced.Add(1)
 		s.at.server.DropSession(s.id) // before remove: what the server has and a does not is not fenced
-		a.remove(s, "")
+		a.remove(s, "", 0)
 		a.log.Warn("session lost: another replica continues it")
 	}
 	return err
@@ -647,11 +658,12 @@ func (a *ownedSessions) release(ctx context.Context, s *ownedSession, successor 
 	defer close(left)
 	_ = s.lock(context.WithoutCancel(ctx)) // it has begun to leave; writes are bounded by recordTimeout
 	s.over = true
+	revision := s.revision
 	s.unlock()
 	exits, cancel := context.WithTimeout(ctx, exitTimeout)
 	defer cancel()
 	s.at.server.ReleaseSession(exits, s.id) // before remove: what the server has and a does not is not fenced
-	a.remove(s, successor)
+	a.remove(s, successor, revision)
 	return true
 }
 
@@ -686,7 +698,7 @@ func (a *ownedSessions) startLeaving(s *ownedSession, successor string) (left ch
 		return nil
 	}
 	s.leaving = make(chan struct{})
-	a.noteMovedLocked(s.id, successor)
+	a.noteMovedLocked(s.id, movedSession{to: successor})
 	return s.leaving
 }
 

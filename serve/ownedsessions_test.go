@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,8 +187,8 @@ func TestRequestDuringRelease(t *testing.T) {
 	if a.all.release(t.Context(), s, "another") {
 		t.Error("the session was released twice")
 	}
-	if got := a.all.movedTo(s.id); got != "successor" {
-		t.Errorf("the session moves to %q", got)
+	if got, how := a.all.movedTo(s.id); got != "successor" || how != (released{}) {
+		t.Errorf("the session moves to %q, released %+v; it is still here", got, how)
 	}
 	waited := make(chan struct{})
 	go func() {
@@ -436,6 +437,9 @@ func TestReleaseTakenBack(t *testing.T) {
 		t.Fatal("the session is not released")
 	}
 	asked := released{a.replica.ID(), s.releasedAt()}
+	if to, how := a.all.movedTo(s.id); to != b.replica.ID() || how != asked {
+		t.Errorf("later requests go to %q as %+v, want %+v", to, how, asked)
+	}
 	claim, err := b.replica.ReadClaim(t.Context(), s.key())
 	if err != nil || !asked.is(&claim) {
 		t.Fatalf("the record is of revision %d, %v; %+v was released", claim.Revision, err, asked)
@@ -454,6 +458,37 @@ func TestReleaseTakenBack(t *testing.T) {
 	}
 	if !a.server.HasSession(s.id) {
 		t.Error("the owner has lost its session")
+	}
+	if to, how := a.all.movedTo(s.id); to != "" || how != (released{}) {
+		t.Errorf("the session that was taken back continues at %q, released %+v", to, how)
+	}
+}
+
+// TestRequestsAfterRelease guards the requests that follow the one with which a session was handed over: they release
+// it as well, so that the other replica continues it whichever arrives first, and does not send one back.
+func TestRequestsAfterRelease(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	s := a.start(t)
+	if a.replica.Find(t.Context(), b.replica.ID()) == nil || !a.all.release(t.Context(), s, b.replica.ID()) {
+		t.Fatal("the session is not released")
+	}
+	arrived := make(chan http.Header, 1)
+	other := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- r.Header
+	})}
+	go func() { _ = other.Serve(b.replica.Listener()) }()
+	t.Cleanup(func() { _ = other.Close() })
+	hop := a.homes(&noProcesses{}).hop
+	hop.handler.hop, hop.handler.records = hop, a.sessionsAt
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader("{}"))
+	if _, done := hop.handler.placeSession(httptest.NewRecorder(), r, s.id); !done {
+		t.Fatal("the request is served here")
+	}
+	want := strconv.FormatUint(s.releasedAt(), 10)
+	got := <-arrived
+	if got.Get(hopReleased) != a.replica.ID() || got.Get(hopRevision) != want {
+		t.Errorf("forwarded with %v, want the release of revision %s by %s", got, want, a.replica.ID())
 	}
 }
 
