@@ -101,3 +101,24 @@ func testLedgerGivesUpTheUnused(t *testing.T) {
 		}
 	}
 }
+
+// TestLogOfALargeEvent guards an event that is too large to be kept: an empty entry of its log would outlive the
+// account of its client, and its release panicked.
+func TestLogOfALargeEvent(t *testing.T) {
+	l := newLedger(&Options{SessionTTL: time.Hour})
+	var other, session kept
+	if !l.book(&other, "other", keptStream, 2, 1<<20, &notificationStream{}) ||
+		!l.book(&session, "client", keptStream, 1, 1, &notificationStream{}) {
+		t.Fatal("not booked")
+	}
+	log := newSession("s").newLog(l, "client")
+	if err := log.append(make([]byte, maxReplayStream+1)); err != nil {
+		t.Fatal(err)
+	}
+	l.release(&session)
+	log.forget()
+	l.release(&other)
+	if n := len(l.accounts); n != 0 {
+		t.Errorf("%d accounts are left", n)
+	}
+}

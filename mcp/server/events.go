@@ -166,10 +166,14 @@ func (l *eventLog) keep(e []byte) victims {
 		l.dropOldest()
 	}
 	var others victims
-	if l.booked {
+	switch {
+	case l.size == 0: // the event alone exceeds the limit; an empty entry would outlive the account of its client
+		l.dropAll()
+		return nil
+	case l.booked:
 		others, l.booked = l.ledger.resize(&l.kept, int64(l.size-before))
 		l.ledger.touch(&l.kept)
-	} else {
+	default:
 		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0,
 			int64(l.size), l)
 	}
