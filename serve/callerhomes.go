@@ -54,7 +54,7 @@ type callerHomes struct {
 	// departing is not nil once this replica is about to declare that it owns nothing, and closed afterwards.
 	departing chan struct{}
 
-	choosing sync.Mutex            // held while a home is chosen; guards chosen
+	choosing sync.Mutex            // guards chosen
 	chosen   map[string]chosenHome // by caller
 
 	// fenced counts the homes that were given up because another replica runs the processes.
@@ -77,15 +77,6 @@ type callerHome struct {
 	held      chan struct{}
 	heldUntil time.Time // when they last waited
 }
-
-// chosenHome is a replica that was just chosen as the home of a caller. It may not have written its record yet.
-type chosenHome struct {
-	id    string
-	until time.Time // when the choice no longer counts
-}
-
-// maxChosen bounds the choices that are remembered.
-const maxChosen = 1000
 
 // How long requests of a caller are held back at most while a replica is about to stop, and how soon again.
 const (
@@ -259,45 +250,6 @@ func (c *callerHomes) byRecord(
 	}
 	h, err := c.claim(ctx, caller, &claim)
 	return h, nil, err
-}
-
-// choose returns the replica that becomes the home of a caller, or nil for this one. If all run as many processes as
-// they may, it is this one, which stops an idle process or refuses the call. It is also this one, although it is about
-// to stop, if no other answers. Requests of a caller that arrive together get the same replica.
-func (c *callerHomes) choose(caller string, unreachable map[string]bool) *cluster.Peer {
-	c.choosing.Lock()
-	defer c.choosing.Unlock()
-	last, now := c.chosen[caller], time.Now()
-	if now.Before(last.until) && !unreachable[last.id] {
-		if peer := c.replica.Known(last.id); peer != nil {
-			return peer
-		}
-	}
-	peer, _ := c.handler.placing.choose(c.hop)
-	if peer != nil && unreachable[peer.ID] {
-		c.handler.placing.withdraw(peer.ID)
-		peer = nil
-	}
-	if peer == nil && c.retiring.Load() {
-		peer = c.successor(caller, unreachable)
-	}
-	if peer != nil {
-		if len(c.chosen) >= maxChosen {
-			clear(c.chosen)
-		}
-		c.chosen[caller] = chosenHome{
-			id:    peer.ID,
-			until: now.Add(recordTimeout),
-		}
-	}
-	return peer
-}
-
-// forgetChoice makes the next request of a caller choose a home again.
-func (c *callerHomes) forgetChoice(caller string) {
-	c.choosing.Lock()
-	defer c.choosing.Unlock()
-	delete(c.chosen, caller)
 }
 
 // claim makes this replica the home of a caller, and enters it. old is the record of the previous home, or nil. Of
@@ -585,10 +537,11 @@ func (c *callerHomes) noteElsewhere(caller, id string) {
 	c.elsewhere[caller] = id
 }
 
-// notMoved records that a request did not reach the home of its caller. The next find asks the engine, and homes stay
-// here for a while, even if this replica is about to stop: otherwise each request would stop their processes.
-func (c *callerHomes) notMoved(caller string) {
-	c.forgetChoice(caller)
+// notMoved records that a request did not reach the home of its caller at a replica. The next find asks the engine,
+// and homes stay here for a while, even if this replica is about to stop: otherwise each request would stop their
+// processes.
+func (c *callerHomes) notMoved(caller, id string) {
+	c.forgetChoice(caller, id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.elsewhere, caller)

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,7 +78,7 @@ func TestPlacedWithoutLoad(t *testing.T) {
 	homes.leave(h)
 }
 
-// TestCallerChosenOnce guards requests of a caller that arrive together, as those that have waited for its home to be
+// TestCallerChosenOnce guards requests of a caller that arrive together, such as those that waited for its home to be
 // given up: they all belong to the replica that was chosen for the first, unless it does not answer.
 func TestCallerChosenOnce(t *testing.T) {
 	e := cluster.NewMemory()
@@ -118,9 +119,20 @@ func TestCallerChosenOnce(t *testing.T) {
 	if other := find("ann", first); other != second {
 		t.Errorf("a caller belongs to %s, which does not answer", other)
 	}
-	homes.notMoved("ann")
+	homes.notMoved("ann", first) // another request of the caller was at the replica that does not answer
+	if again := find("ann"); again != second {
+		t.Errorf("a newer choice was forgotten: %s instead of %s", again, second)
+	}
+	homes.notMoved("ann", second)
 	if len(homes.chosen) != 1 {
 		t.Errorf("the choice for a caller that was not moved is kept: %v", homes.chosen)
+	}
+	for i := range maxChosen - 1 {
+		homes.chosen[fmt.Sprint(i)] = chosenHome{id: first, until: time.Now()}
+	}
+	find("cid")
+	if len(homes.chosen) != 2 || homes.chosen["bob"].id != second {
+		t.Errorf("%d choices are kept, want those for bob and cid", len(homes.chosen))
 	}
 }
 

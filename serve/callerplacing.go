@@ -73,7 +73,7 @@ func (p *placer) homeOf(
 			return nil, true
 		}
 		p.handler.placing.forget(peer.ID)
-		p.homes.notMoved(caller)
+		p.homes.notMoved(caller, peer.ID)
 	}
 	p.callerBusy(w, r, errCallerBusy)
 	return nil, true
@@ -233,7 +233,7 @@ func (p *placer) atHome(
 		return nil, true, true
 	}
 	p.forwards.released = released{} // the session is nowhere, so it is continued here
-	p.homes.notMoved(caller)
+	p.homes.notMoved(caller, peer.ID)
 	return nil, false, false
 }
 
