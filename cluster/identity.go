@@ -58,8 +58,8 @@ func fingerprintOf(der []byte) string {
 
 var errNotMember = errors.New("the certificate is not that of a replica")
 
-// ErrReplaced is the error of a connection to a [Peer] whose address belongs to another process: the replica was
-// killed, and its machine has started again. What was in flight there is lost.
+// ErrReplaced is the error of a connection to a [Peer] whose address belongs to another process, for example because
+// the machine of the replica has started again. What was in flight at the replica is lost.
 var ErrReplaced = errors.New("the address of the replica belongs to another process")
 
 // config returns a configuration that accepts the certificates for which known reports

@@ -131,6 +131,10 @@ func ping(peer *cluster.Peer) error {
 	ctx, cancel := context.WithTimeout(peer.Context(), probeTimeout)
 	defer cancel()
 	resp, err := askReplica(ctx, peer, pingPath)
+	if err != nil && ctx.Err() == nil { // perhaps on a connection that the death of the replica has not ended
+		(&http.Client{Transport: peer.Transport()}).CloseIdleConnections()
+		resp, err = askReplica(ctx, peer, pingPath)
+	}
 	if err == nil {
 		_ = resp.Body.Close()
 	}

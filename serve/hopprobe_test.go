@@ -5,6 +5,8 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,36 @@ func TestRequestToReplacedReplica(t *testing.T) {
 	if peer == nil {
 		t.Fatal("the other replica was not found")
 	}
+	const idle = 5 // connections that look alive until they are used
+	var open sync.WaitGroup
+	var broken atomic.Int32
+	open.Add(idle)
+	dead := &http.Server{
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == pingPath {
+				broken.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+			open.Done()
+			open.Wait()
+		}),
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	go func() { _ = dead.Serve(b.replica.Listener()) }()
+	t.Cleanup(func() { _ = dead.Close() })
+	var requests sync.WaitGroup
+	for range idle {
+		requests.Go(func() {
+			resp, err := askReplica(t.Context(), peer, "/")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		})
+	}
+	requests.Wait()
 	_ = b.replica.Listener().Close()
 	started, err := cluster.Join(t.Context(), e, &cluster.Options{Listen: b.replica.Addr()})
 	if err != nil {
@@ -42,6 +74,9 @@ func TestRequestToReplacedReplica(t *testing.T) {
 			t.Fatal("the request waits for the lease of the replica to end")
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+	if n := broken.Load(); n != 1 {
+		t.Errorf("%d probes on connections of the dead process, want 1", n)
 	}
 	if cause := request.Cause(); !errors.Is(cause, cluster.ErrGone) || h.probes.suspended(peer) {
 		t.Errorf("the request ended with %v, suspended %v; want %v, false", cause, h.probes.suspended(peer), cluster.ErrGone)
