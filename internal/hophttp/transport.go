@@ -221,7 +221,7 @@ func (c *conn) abort() { _ = c.SetDeadline(time.Unix(1, 0)) }
 // Close implements [net.Conn]. It does not wait for the other replica.
 func (c *conn) Close() error { return c.system().Close() }
 
-// system returns the connection below TLS. Closing it sends no message that says so, which could block.
+// system returns the connection below TLS. Closing it sends no TLS close message, which could block.
 func (c *conn) system() net.Conn {
 	if wrapper, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
 		return wrapper.NetConn()
@@ -229,8 +229,8 @@ func (c *conn) system() net.Conn {
 	return c.Conn
 }
 
-// reset closes the connection and discards what the system has not transmitted yet: after a partition, the other
-// replica would serve a request that was cancelled long before.
+// reset closes the connection and discards what the system has not transmitted yet: otherwise, after a partition, the
+// other replica would serve a request that was cancelled long before.
 func (c *conn) reset() {
 	system := c.system()
 	if tcp, ok := system.(interface{ SetLinger(seconds int) error }); ok {
@@ -509,10 +509,10 @@ func (x *exchange) end(complete bool) {
 	}
 	// Otherwise abort has been called or will be, whatever the connection is used for then.
 	followed := x.unfollow()
-	switch cancelled := !x.stop.detach() || !followed; {
-	case cancelled:
+	switch detached := x.stop.detach(); {
+	case !detached && x.ctx.Err() == nil: // a client that goes away does not cancel what it has sent
 		x.conn.reset()
-	case complete && x.reuse && x.conn.in.start == x.conn.in.end:
+	case detached && followed && complete && x.reuse && x.conn.in.start == x.conn.in.end:
 		x.transport.put(x.conn)
 	default:
 		_ = x.conn.Close()

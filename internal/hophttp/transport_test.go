@@ -340,35 +340,44 @@ func TestCancel(t *testing.T) {
 }
 
 // TestCancelResets guards a cancelled request whose connection is cut: the system discards it instead of transmitting
-// it once the connection is restored, so the other replica does not serve it then.
+// it once the connection is restored, so the other replica does not serve it then. A client that only goes away does
+// not cancel its request.
 func TestCancelResets(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	stop := new(hophttp.Canceler)
-	ended := make(chan error, 1)
-	go func() {
-		c, err := ln.Accept()
+	for _, resets := range []bool{true, false} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			ended <- err
-			return
+			t.Fatal(err)
 		}
-		defer c.Close()
-		_, _ = http.ReadRequest(bufio.NewReader(c))
-		stop.Cancel(errors.New("cause"))
-		_, err = io.Copy(io.Discard, c)
-		ended <- err
-	}()
-	d := &dialer{address: ln.Addr().String()}
-	resp, err := d.transport().Send(request(t, http.MethodGet, ""), nil, stop)
-	if err == nil {
-		_ = resp.Body.Close()
-		t.Fatal("a request that was cancelled has an answer")
-	}
-	if err := <-ended; err == nil {
-		t.Error("the connection of a cancelled request was closed, want it reset")
+		defer ln.Close()
+		stop := new(hophttp.Canceler)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		ended := make(chan error, 1)
+		go func() {
+			c, err := ln.Accept()
+			if err != nil {
+				ended <- err
+				return
+			}
+			defer c.Close()
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			if resets {
+				stop.Cancel(errors.New("cause"))
+			} else {
+				leave()
+			}
+			_, err = io.Copy(io.Discard, c)
+			ended <- err
+		}()
+		d := &dialer{address: ln.Addr().String()}
+		resp, err := d.transport().Send(request(t, http.MethodGet, "").WithContext(ctx), nil, stop)
+		if err == nil {
+			_ = resp.Body.Close()
+			t.Fatal("a request that has ended early has an answer")
+		}
+		if err := <-ended; (err != nil) != resets {
+			t.Errorf("the connection ended with %v; reset: %t", err, resets)
+		}
 	}
 }
 
