@@ -122,3 +122,49 @@ func TestLogOfALargeEvent(t *testing.T) {
 		t.Errorf("%d accounts are left", n)
 	}
 }
+
+// slowWriter is a connection whose write lasts until it is cut, and has succeeded then.
+type slowWriter struct {
+	writing, over chan struct{}
+	got           [][]byte
+}
+
+func (w *slowWriter) writeEvents(e []byte) error {
+	w.got = append(w.got, e)
+	if w.writing != nil {
+		close(w.writing)
+		<-w.over
+	}
+	return nil
+}
+
+func (w *slowWriter) endEvents() {}
+
+func (w *slowWriter) cut() {
+	if w.over != nil {
+		close(w.over)
+	}
+}
+
+// TestNewStreamDuringAWrite: a client that opens another stream gets an event once, which the previous stream was
+// about to accept.
+func TestNewStreamDuringAWrite(t *testing.T) {
+	l := newLedger(&Options{SessionTTL: time.Hour})
+	log := newSession("s").newLog(l, "client")
+	first := &slowWriter{
+		writing: make(chan struct{}),
+		over:    make(chan struct{}),
+	}
+	log.attachNew(first)
+	added := make(chan error, 1)
+	go func() { added <- log.append([]byte(`{}`)) }()
+	<-first.writing
+	second := &slowWriter{}
+	log.attachNew(second)
+	if err := <-added; err != nil || len(first.got) != 1 {
+		t.Fatalf("the first stream got %q, error %v", first.got, err)
+	}
+	if len(second.got) != 0 {
+		t.Errorf("the second stream got %q again", second.got)
+	}
+}

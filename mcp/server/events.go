@@ -205,15 +205,31 @@ func (l *eventLog) giveUp() {
 }
 
 // attach resumes the stream on out, after event number after. It returns false if events
-// after it are missing. A previous connection is closed, first because a write to it may
-// be blocked while holding the lock.
+// after it are missing. A previous connection is closed.
 func (l *eventLog) attach(out eventWriter, after int) bool {
-	if _, ok := l.replace(out, nil, after); !ok {
+	return l.resume(out, func() int { return after })
+}
+
+// attachNew is attach for a client that names no event: it gets those that no connection has accepted, if they are
+// kept, and the later ones.
+func (l *eventLog) attachNew(out eventWriter) {
+	l.resume(out, func() int {
+		if l.holds(l.sent) {
+			return l.sent
+		}
+		return l.last
+	})
+}
+
+// resume resumes the stream on out, after the event whose number after returns while mu is held. It cuts a previous
+// connection twice, first because a write to it may be blocked while holding the lock.
+func (l *eventLog) resume(out eventWriter, after func() int) bool {
+	if _, _, ok := l.replace(out, nil, after); !ok {
 		return false
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	missed, ok := l.replace(out, out, after)
+	missed, newest, ok := l.replace(out, out, after)
 	if !ok {
 		return false
 	}
@@ -225,7 +241,7 @@ func (l *eventLog) attach(out eventWriter, after int) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sent = max(l.sent, after+len(missed))
+	l.sent = max(l.sent, newest)
 	if l.done && l.out == out {
 		l.endLocked()
 	}
@@ -233,19 +249,20 @@ func (l *eventLog) attach(out eventWriter, after int) bool {
 }
 
 // replace cuts a connection other than own, sets the connection to next, and returns the
-// events after number after. If some of them are missing, it changes nothing and returns
-// false.
-func (l *eventLog) replace(own, next eventWriter, after int) (missed [][]byte, ok bool) {
+// events after the one whose number after returns, with the number of the newest. If some of
+// them are missing, it changes nothing and returns false.
+func (l *eventLog) replace(own, next eventWriter, after func() int) (missed [][]byte, newest int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.holds(after) {
-		return nil, false
+	n := after()
+	if !l.holds(n) {
+		return nil, 0, false
 	}
 	l.cutLocked(own)
 	if next != nil {
 		l.out = next
 	}
-	return slices.Clone(l.events[len(l.events)-(l.last-after):]), true
+	return slices.Clone(l.events[len(l.events)-(l.last-n):]), l.last, true
 }
 
 // cutLocked cuts the connection, unless it is own. mu is held.
@@ -267,17 +284,6 @@ func (l *eventLog) endLocked() {
 // holds reports whether all events after number after are kept.
 func (l *eventLog) holds(after int) bool {
 	return 0 <= after && after <= l.last && l.last-after <= len(l.events)
-}
-
-// attachNew is attach for a client that names no event: it gets those that no connection has accepted, if they are
-// kept, and the later ones.
-func (l *eventLog) attachNew(out eventWriter) {
-	l.mu.Lock()
-	sent, last := l.sent, l.last
-	l.mu.Unlock()
-	if !l.attach(out, sent) {
-		l.attach(out, last)
-	}
 }
 
 // detach records that out has ended. The client may resume on another connection.

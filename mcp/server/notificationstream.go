@@ -106,9 +106,11 @@ func (s *notificationStream) flush(idle bool) {
 	due := s.messages()
 	var err error
 	for _, msg := range due {
-		err = cmp.Or(err, s.sendTapped(msg))
-		if err != nil && !s.resumable {
-			break
+		switch {
+		case err == nil:
+			err = s.sendTapped(msg)
+		case s.resumable:
+			_ = s.send(msg) // kept for the next connection
 		}
 	}
 	if idle && len(due) == 0 {

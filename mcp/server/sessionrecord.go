@@ -339,7 +339,7 @@ func (s *session) resumesElsewhere(l *ledger, client, eventID string) (n int, ok
 	log.mu.Lock()
 	defer log.mu.Unlock()
 	if log.last == 0 {
-		log.last = n
+		log.last, log.sent = n, n
 	}
 	return n, true
 }
