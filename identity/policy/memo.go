@@ -93,28 +93,32 @@ const (
 	memoColumns = 64 // by tool
 )
 
-// memos are the memos of a view, none at first. A place has at most one memo, and the next replaces it.
-type memos struct{ table atomic.Pointer[memoTable] }
+// memos are the memos of a view. A place has at most one memo, and the next replaces it.
+type memos [memoRows]atomic.Pointer[memoRow]
 
-type memoTable [memoRows][memoColumns]atomic.Pointer[memo]
+type memoRow [memoColumns]atomic.Pointer[memo]
 
-// memoSeed keeps callers from choosing names that share a place.
+// memoSeed is that of the hashes of tools.
 var memoSeed = maphash.MakeSeed()
 
-// place returns the place of calls of a tool by a caller.
-func (t *memoTable) place(p *mcp.Principal, tool string) *atomic.Pointer[memo] {
+// row returns the row of a caller, whose address is spread over the rows.
+func (m *memos) row(p *mcp.Principal) *atomic.Pointer[memoRow] {
 	const spread = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	row := uint64(reflect.ValueOf(p).Pointer()) * spread >> 32 % memoRows
-	return &t[row][maphash.String(memoSeed, tool)%memoColumns]
+	return &m[uint64(reflect.ValueOf(p).Pointer())*spread>>32%memoRows]
+}
+
+// place returns the place of a tool.
+func (r *memoRow) place(tool string) *atomic.Pointer[memo] {
+	return &r[maphash.String(memoSeed, tool)%memoColumns]
 }
 
 // find returns the memo of calls of a tool, or nil.
 func (m *memos) find(p *mcp.Principal, tool string) *memo {
-	t := m.table.Load()
-	if t == nil {
+	row := m.row(p).Load()
+	if row == nil {
 		return nil
 	}
-	found := t.place(p, tool).Load()
+	found := row.place(tool).Load()
 	if found == nil || found.caller != p || found.tool != tool {
 		return nil
 	}
@@ -123,16 +127,21 @@ func (m *memos) find(p *mcp.Principal, tool string) *memo {
 
 // add adds a memo.
 func (m *memos) add(made *memo) {
-	if m.table.Load() == nil {
-		m.table.CompareAndSwap(nil, &memoTable{})
+	row := m.row(made.caller)
+	if row.Load() == nil {
+		row.CompareAndSwap(nil, &memoRow{})
 	}
-	if t := m.table.Load(); t != nil {
-		t.place(made.caller, made.tool).Store(made)
+	if r := row.Load(); r != nil {
+		r.place(made.tool).Store(made)
 	}
 }
 
 // clear drops all memos.
-func (m *memos) clear() { m.table.Store(nil) }
+func (m *memos) clear() {
+	for i := range m {
+		m[i].Store(nil)
+	}
+}
 
 // memorize remembers the rules about calls of a tool, if those about its servers neither forbid
 // nor read the context.

@@ -291,10 +291,10 @@ func TestMemoriesAreBounded(t *testing.T) {
 	if s.subjects[first] != nil || s.view(cat).memos.find(first, "t") != nil {
 		t.Error("the first caller is remembered")
 	}
-	table := s.view(cat).memos.table.Load()
-	for i := range table {
-		for j := range table[i] {
-			if m := table[i][j].Load(); m != nil && s.subjects[m.caller] != m.use.who {
+	for i := range s.view(cat).memos {
+		row := s.view(cat).memos[i].Load()
+		for j := 0; row != nil && j < len(row); j++ {
+			if m := row[j].Load(); m != nil && s.subjects[m.caller] != m.use.who {
 				t.Fatal("a memo of a forgotten caller is kept")
 			}
 		}
