@@ -94,7 +94,7 @@ func (h *Handler) placeSession(
 		// other for it would pass the request on until it must not be forwarded any more.
 		trusted := p.forwards.hops == 0 || p.forwards.hops == 1 && !p.homes.active()
 		if trusted && p.forwards.released == (released{}) {
-			p.forwards.released = how // without it, the other replica would ask this one, until it has the session
+			p.forwards.released = how // otherwise the other replica would send the request back until it has the session
 			if p.send(w, r, known) {
 				return here, true
 			}

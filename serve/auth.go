@@ -192,8 +192,8 @@ func isToken(s string) bool {
 	return true
 }
 
-// tokenBytes has a bit for each byte of a token. Its letters and digits are in no order that a processor
-// could foresee if there were a jump for each kind.
+// tokenBytes has a bit for each byte that a token may have. It is a table because the bytes of a token are
+// random: branches on them would be mispredicted.
 var tokenBytes = func() (bits [2]uint64) {
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/") {
 		bits[c/64] |= 1 << (c % 64)

@@ -242,7 +242,7 @@ func (p *Policy) decide(ctx context.Context, c *caller, op *server.Operation) er
 	switch op.Method {
 	case "ping", "logging/setLevel", "resources/unsubscribe", "tasks/get", "tasks/update", "tasks/cancel",
 		"tools/list", "resources/list", "resources/templates/list", "prompts/list":
-		return nil // lists are restricted by view; the outcome of a task is asked for again
+		return nil // lists are restricted by listed; the outcome of a task is asked for again
 	}
 	e := p.current()
 	caller := c.principalOf(ctx)

@@ -143,8 +143,8 @@ func skipObject(b []byte, i, depth int) (int, error) {
 	}
 }
 
-// memberName scans the name of a member at b[i], which is name without quotes, and returns the index of its
-// value, or of the fault.
+// memberName scans the name of a member at b[i]. It returns the name without quotes and the index of the value.
+// On an error, at is the index of the fault.
 func memberName(b []byte, i int) (name []byte, escaped bool, at int, err error) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, false, i, unexpected(b, i)

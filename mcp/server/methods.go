@@ -27,7 +27,7 @@ type method struct {
 	serve func(*Server, *request, *mcp.Catalog, *answer) error
 }
 
-// lists reports whether the answer is what a client learns of the catalog. m may be nil.
+// lists reports whether m shows clients what the catalog contains. m may be nil.
 func (m *method) lists() bool {
 	return m != nil && (strings.HasSuffix(m.name, "/list") || m.name == "initialize" || m.name == "server/discover")
 }

@@ -54,9 +54,9 @@ type Options struct {
 	// every request and must be cheap. A catalog that differs between clients must not be
 	// public, see [mcp.CacheHint].
 	View func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
-	// Listed, if not nil, returns the part of that catalog which lists show to the client of ctx, with
-	// the instructions and the cache hint for it. It is called for lists, initialize and server/discover
-	// only: whether an item may be used, the Gate decides.
+	// Listed, if not nil, returns the part of that view that lists show to the client of ctx, with the
+	// instructions and the cache hint for it. It is called for lists, initialize and server/discover only;
+	// the Gate decides whether an item may be used. What differs between clients must not be public.
 	Listed func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
 	// Gate, if not nil, decides which requests are served.
 	Gate Gate
