@@ -144,9 +144,9 @@ func TestMemo(t *testing.T) {
 	w := randomWorld{rand.New(rand.NewPCG(16, 106))}
 	effects := map[Effect]int{}
 	found, allowed := 0, 0
-	policies, least := 150, 200
+	policies, least, byMemo := 150, 200, 450
 	if race.Enabled { // one goroutine decides
-		policies, least = 40, 20
+		policies, least, byMemo = 40, 20, 80 // of about 127, or less if two tools share a place by chance
 	}
 	for range policies {
 		opts := &EngineOptions{Hints: hints(w.IntN(2))}
@@ -192,7 +192,7 @@ func TestMemo(t *testing.T) {
 	if found < 20*policies {
 		t.Errorf("%d decisions by memos, want more", found)
 	}
-	if allowed < 3*policies {
+	if allowed < byMemo {
 		t.Errorf("%d calls are allowed by memos alone, want more", allowed)
 	}
 	for _, effect := range []Effect{Allow, Ask, Deny} {
