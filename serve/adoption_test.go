@@ -3,7 +3,6 @@ package serve_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/serve"
 )
 
 // stateless is a stateless source with tools that answer, wait, and report the log level.
@@ -56,52 +56,6 @@ func (s *stateless) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.C
 		}
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
-}
-
-// cutEngine is an engine that a replica cannot reach once cut is set.
-type cutEngine struct {
-	cluster.Engine
-
-	cut atomic.Bool
-}
-
-var errCut = errors.New("unreachable")
-
-func (c *cutEngine) Get(ctx context.Context, key string) (cluster.Record, error) {
-	if c.cut.Load() {
-		return cluster.Record{}, errCut
-	}
-	return c.Engine.Get(ctx, key)
-}
-
-func (c *cutEngine) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
-	if c.cut.Load() {
-		return 0, errCut
-	}
-	return c.Engine.Create(ctx, key, value, ttl)
-}
-
-func (c *cutEngine) Update(
-	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
-) (uint64, error) {
-	if c.cut.Load() {
-		return 0, errCut
-	}
-	return c.Engine.Update(ctx, key, value, revision, ttl)
-}
-
-func (c *cutEngine) Delete(ctx context.Context, key string, revision uint64) error {
-	if c.cut.Load() {
-		return errCut
-	}
-	return c.Engine.Delete(ctx, key, revision)
-}
-
-func (c *cutEngine) List(ctx context.Context, group string) ([]cluster.Record, error) {
-	if c.cut.Load() {
-		return nil, errCut
-	}
-	return c.Engine.List(ctx, group)
 }
 
 // startSession starts a session and waits until the engine has its record.
@@ -333,7 +287,7 @@ func leaving(e cluster.Engine) bool {
 func TestTakeover(t *testing.T) {
 	e := cluster.NewMemory()
 	src := newStateless()
-	cut := &cutEngine{Engine: e}
+	cut := &serve.CutEngine{Engine: e}
 	a := startDraining(t, cut, src, time.Minute)
 	b, c := startReplica(t, e, src), startReplica(t, e, src)
 	header, idle := startSession(t, a, e), startSession(t, a, e)
@@ -345,7 +299,7 @@ func TestTakeover(t *testing.T) {
 	}()
 	<-src.started
 	<-time.After(1200 * time.Millisecond) // b and c have just joined, and adopt after the time of a lease
-	cut.cut.Store(true)
+	cut.Cut.Store(true)
 	waitFor(t, "adoption", func() bool {
 		// Forwarded, refused for a moment, and then served here.
 		status, _, answer := b.post(t, header, callOf(2, "echo"))
@@ -374,7 +328,7 @@ func TestTakeover(t *testing.T) {
 		`"params":{"level":"alert"}}`); status != http.StatusOK {
 		t.Errorf("setLevel: %d", status)
 	}
-	cut.cut.Store(false)
+	cut.Cut.Store(false)
 	waitFor(t, "the first replica again", func() bool {
 		status, _, answer := a.post(t, header, callOf(4, "level"))
 		return status == http.StatusOK && strings.Contains(answer, "alert")
@@ -418,18 +372,18 @@ func TestSessionMovesTwice(t *testing.T) {
 	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
-	engines := []*cutEngine{{Engine: e}, {Engine: e}}
+	engines := []*serve.CutEngine{{Engine: e}, {Engine: e}}
 	first, second := startReplica(t, engines[0], src), startReplica(t, engines[1], src)
 	third := startReplica(t, e, src)
 	header := startSession(t, first, e)
 	<-time.After(1200 * time.Millisecond) // they have just joined, and adopt after the time of a lease
 	for i, to := range []*replica{second, third} {
-		engines[i].cut.Store(true)
+		engines[i].Cut.Store(true)
 		waitFor(t, "adoption", func() bool {
 			_, _, _ = to.post(t, header, callOf(1, "echo"))
 			return to.metric(t, adoptions) > 0
 		})
-		engines[i].cut.Store(false)
+		engines[i].Cut.Store(false)
 		waitFor(t, "the replica that was cut off", func() bool {
 			status, _, _ := []*replica{first, second}[i].post(t, header, callOf(2, "echo"))
 			return status == http.StatusOK
@@ -458,7 +412,7 @@ func TestEngineDown(t *testing.T) {
 	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
-	engines := []*cutEngine{{Engine: e}, {Engine: e}}
+	engines := []*serve.CutEngine{{Engine: e}, {Engine: e}}
 	const lease = 2 * time.Second // a busy machine may keep a replica from renewing a shorter one
 	a := startLeased(t, engines[0], src, time.Second, lease)
 	b := startLeased(t, engines[1], src, time.Second, lease)
@@ -467,7 +421,7 @@ func TestEngineDown(t *testing.T) {
 		waitFor(t, "two replicas", func() bool { return p.metric(t, "slipway_cluster_replicas") == 2 })
 	}
 	for _, c := range engines {
-		c.cut.Store(true)
+		c.Cut.Store(true)
 	}
 	for end := time.Now().Add(7 * lease / 2); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		a.mustCall(t, header, 1)
@@ -482,7 +436,7 @@ func TestEngineDown(t *testing.T) {
 		t.Errorf("level after a refused change: %s", answer)
 	}
 	for _, c := range engines {
-		c.cut.Store(false)
+		c.Cut.Store(false)
 	}
 	waitFor(t, "changes again", func() bool {
 		status, _, _ := b.post(t, header,
@@ -503,7 +457,7 @@ type denying struct{ cluster.Engine }
 
 func (d denying) Get(ctx context.Context, key string) (cluster.Record, error) {
 	if strings.HasPrefix(key, "session/") {
-		return cluster.Record{}, errCut
+		return cluster.Record{}, serve.ErrCut
 	}
 	return d.Engine.Get(ctx, key)
 }

@@ -255,7 +255,7 @@ func TestCallerTakeover(t *testing.T) {
 	t.Parallel()
 	e := cluster.NewMemory()
 	c := &callers{programs: newPrograms()}
-	cut := &cutEngine{Engine: e}
+	cut := &serve.CutEngine{Engine: e}
 	a := c.add(t, cut, client.FailoverRestart)
 	if status, answer := a.callAlone(t, ann, "count"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, answer)
@@ -278,7 +278,7 @@ func TestCallerTakeover(t *testing.T) {
 		<-c.waiting
 	}
 	<-time.After(1200 * time.Millisecond) // b has just joined, and adopts after the time of a lease
-	cut.cut.Store(true)
+	cut.Cut.Store(true)
 	waitFor(t, "another process", func() bool {
 		status, answer := b.callAlone(t, ann, "count")
 		switch {
@@ -300,7 +300,7 @@ func TestCallerTakeover(t *testing.T) {
 			t.Errorf("a call in flight at a replica without a lease was answered: %s", got)
 		}
 	}
-	cut.cut.Store(false)
+	cut.Cut.Store(false)
 	waitFor(t, "end of the old process", func() bool {
 		now, _ := c.programs.running()
 		return now == 1

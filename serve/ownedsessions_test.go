@@ -486,7 +486,12 @@ func TestRequestsAfterRelease(t *testing.T) {
 		t.Fatal("the request is served here")
 	}
 	want := strconv.FormatUint(s.releasedAt(), 10)
-	got := <-arrived
+	var got http.Header
+	select {
+	case got = <-arrived:
+	default:
+		t.Fatal("the request was not forwarded")
+	}
 	if got.Get(hopReleased) != a.replica.ID() || got.Get(hopRevision) != want {
 		t.Errorf("forwarded with %v, want the release of revision %s by %s", got, want, a.replica.ID())
 	}

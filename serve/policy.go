@@ -222,19 +222,25 @@ func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
 
 // enterOf is Enter for a request of a caller, which may be nil.
 func (p *Policy) enterOf(ctx context.Context, c *caller, op *server.Operation) error {
-	if op.Method == methodCall && op.Name != "" && !op.Follows {
-		e := p.current()
-		now := policy.Situation{Time: op.Time}
-		if op.Transport != transportFiles {
-			now.Arguments = op.Arguments
-		}
-		p.situate(&now, ctx, c, op.Transport, e)
-		if rule, item, ok := e.Allows(c.principalOf(ctx), op.Catalog, op.Name, &now); ok {
-			p.noteAllowed(ctx, rule, item)
-			return nil
-		}
+	if op.Method == methodCall && op.Name != "" && !op.Follows && p.remembers(ctx, c, op) {
+		return nil
 	}
 	return p.decide(ctx, c, op)
+}
+
+// remembers reports whether it is remembered that a call is allowed.
+func (p *Policy) remembers(ctx context.Context, c *caller, op *server.Operation) bool {
+	e := p.current()
+	now := policy.Situation{Time: op.Time}
+	if op.Transport != transportFiles {
+		now.Arguments = op.Arguments
+	}
+	p.situate(&now, ctx, c, op.Transport, e)
+	rule, item, ok := e.Allows(c.principalOf(ctx), op.Catalog, op.Name, &now)
+	if ok {
+		p.noteAllowed(ctx, rule, item)
+	}
+	return ok
 }
 
 // decide decides about a request by the rules.

@@ -332,12 +332,12 @@ func TestProcessDeclared(t *testing.T) {
 func TestProcessTakeover(t *testing.T) {
 	e := cluster.NewMemory()
 	p := newPrograms()
-	cut := &cutEngine{Engine: e}
+	cut := &serve.CutEngine{Engine: e}
 	a := serveProcesses(t, cut, p, client.FailoverRestart)
 	b := serveProcesses(t, e, p, client.FailoverRestart)
 	header, second := beginProcess(t, a, e)
 	<-time.After(1200 * time.Millisecond) // b has just joined, and adopts after the time of a lease
-	cut.cut.Store(true)
+	cut.Cut.Store(true)
 	waitFor(t, "adoption", func() bool {
 		status, _, answer := b.post(t, header, callOf(5, "count"))
 		adopted := b.metric(t, adoptions) > 0
@@ -352,7 +352,7 @@ func TestProcessTakeover(t *testing.T) {
 	if now, _ := p.running(); now != 2 {
 		t.Errorf("%d processes while a replica is cut off, want 2", now)
 	}
-	cut.cut.Store(false)
+	cut.Cut.Store(false)
 	waitFor(t, "end of the old process", func() bool {
 		now, _ := p.running()
 		return now == 1

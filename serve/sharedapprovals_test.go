@@ -90,7 +90,7 @@ func TestSharedApprovals(t *testing.T) {
 }
 
 func checkSharedApprovals(t *testing.T, engine cluster.Engine, lose func()) {
-	e := &cutEngine{Engine: engine}
+	e := &serve.CutEngine{Engine: engine}
 	a, b := startApprovalReplica(t, e), startApprovalReplica(t, e)
 	ran := func(r *approvalReplica, caller, tool string) bool {
 		return strings.Contains(r.call(caller, tool, ""), "ran "+tool)
@@ -136,12 +136,12 @@ func checkSharedApprovals(t *testing.T, engine cluster.Engine, lose func()) {
 	awaitReplicas(t, "the replicas to ask again", func() bool {
 		return !ran(a, "ann", "c_run") && !ran(b, "ann", "c_run") && !ran(a, "ann", "b_run") && !ran(b, "ann", "b_run")
 	})
-	e.cut.Store(true)
+	e.Cut.Store(true)
 	a.consent(t, a, "c_run")
 	if !ran(a, "ann", "c_run") || ran(b, "ann", "c_run") {
 		t.Error("while the engine is down, a consent is valid at the replica that asked")
 	}
-	e.cut.Store(false)
+	e.Cut.Store(false)
 	awaitReplicas(t, "the consent to reach the other replica", func() bool { return ran(b, "ann", "c_run") })
 }
 

@@ -168,3 +168,23 @@ func TestNewStreamDuringAWrite(t *testing.T) {
 		t.Errorf("the second stream got %q again", second.got)
 	}
 }
+
+// TestNewStreamOfAMovedSession: a session continues at this server after an event of another one, and the first
+// event here finds no connection. A client that opens a stream without an id gets it.
+func TestNewStreamOfAMovedSession(t *testing.T) {
+	l := newLedger(&Options{SessionTTL: time.Hour})
+	s := newSession("s")
+	s.moves = 1
+	if n, ok := s.resumesElsewhere(l, "client", "0-5"); n != 5 || !ok {
+		t.Fatalf("resumes after %d, %t", n, ok)
+	}
+	log := s.notificationLog(l, "client")
+	if err := log.append([]byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	next := &slowWriter{}
+	log.attachNew(next)
+	if len(next.got) != 1 {
+		t.Errorf("the next stream got %q, want the event", next.got)
+	}
+}
