@@ -68,7 +68,8 @@ type Section struct {
 	Text string
 }
 
-// Write stores an index file under its name. It may retain data.
+// Write stores an index file under its name. It may retain data. After an error it is not
+// called again.
 type Write func(name string, data []byte) error
 
 // Weights of a word by where it occurs.
@@ -304,7 +305,10 @@ func (b *Builder) Close() error {
 	if err := b.head.prepare(); err != nil {
 		return err
 	}
-	if err := errors.Join(b.writeRows(), b.writeTerms()); err != nil {
+	if err := b.writeRows(); err != nil {
+		return err
+	}
+	if err := b.writeTerms(); err != nil {
 		return err
 	}
 	b.terms = nil

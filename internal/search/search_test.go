@@ -335,3 +335,35 @@ func TestWholeHeading(t *testing.T) {
 		t.Errorf("a short word is replaced by %v, %v", found.Replaced, err)
 	}
 }
+
+// TestWriteFails: an error of write, such as that of a full disk, ends the build at once.
+func TestWriteFails(t *testing.T) {
+	full := errors.New("no space left on device")
+	files := 0
+	for fails := 1; ; fails++ {
+		calls := 0
+		b := search.NewBuilder(&search.Options{Language: "en"}, func(string, []byte) error {
+			if calls++; calls >= fails {
+				return full
+			}
+			return nil
+		})
+		var err error
+		for _, p := range pages() {
+			err = errors.Join(err, b.Add(p))
+		}
+		if err == nil {
+			err = b.Close()
+		}
+		if err == nil {
+			files = fails - 1
+			break
+		}
+		if !errors.Is(err, full) || calls != fails {
+			t.Errorf("after write %d failed, it was called %d more times: %v", fails, calls-fails, err)
+		}
+	}
+	if files < 3 {
+		t.Errorf("%d files were written, want rows, terms and the head", files)
+	}
+}
