@@ -15,6 +15,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/internal/search"
+	"github.com/slipway-mcp/slipway/internal/site"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -542,6 +544,25 @@ func nameSum(tool, prompt, uri string) [16]byte {
 // omitted reports whether a definition is omitted from the manifest.
 func (w *writer) omitted(tool, prompt, uri string) bool {
 	return w.answered != nil && !w.answered[nameSum(tool, prompt, uri)]
+}
+
+// searched reports whether the site has a search index that answers a tool.
+func (w *writer) searched(t *mcp.Tool) bool {
+	plan := w.tools[t.Name]
+	if plan == nil || !plan.searches {
+		return false
+	}
+	var names []string
+	for _, a := range plan.layout.Arguments() {
+		names = append(names, a.Name)
+	}
+	s, err := site.SearchesOf(names, t.Meta)
+	if err != nil || s == nil {
+		return false
+	}
+	return w.taken[s.Folder+"/"+search.HeadName] || slices.ContainsFunc(s.Variants, func(v site.SearchVariant) bool {
+		return w.taken[v.Index+"/"+search.HeadName]
+	})
 }
 
 // document formats doc, which is compact, for the output at path.

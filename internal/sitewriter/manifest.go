@@ -193,7 +193,7 @@ func (m *manifestWriter) tools() {
 	m.array("tools", func(element func(any)) {
 		for i := range m.w.site.Tools {
 			t := m.w.site.Tools[i]
-			if m.w.omitted(t.Name, "", "") {
+			if m.w.omitted(t.Name, "", "") && !m.w.searched(&t) {
 				continue
 			}
 			if t.Raw == nil && t.Annotations == nil {

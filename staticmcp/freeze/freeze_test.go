@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -101,6 +102,66 @@ func TestRoundTripOfCollisions(t *testing.T) {
 	want := files(t, original)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRoundTripOfSearch freezes a site of documents, whose search tool has an index and no
+// stored answers.
+func TestRoundTripOfSearch(t *testing.T) {
+	ctx := t.Context()
+	original := sitewriter.NewMemory()
+	_, err := sitewriter.Write(ctx, &sitewriter.Site{
+		Server: mcp.Implementation{Name: "handbook", Version: "1"},
+		Tools: []mcp.Tool{{
+			Name:        "find",
+			Description: "d",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+			Meta: json.RawMessage(
+				`{"io.github.slipway-mcp/search":{"index":".staticmcp/search","argument":"query"}}`),
+		}},
+		Answers: func(yield func(*sitewriter.Answer, error) bool) {
+			b := search.NewBuilder(&search.Options{Language: "en"}, func(name string, data []byte) error {
+				yield(&sitewriter.Answer{Path: search.Dir + "/" + name, Data: data}, nil)
+				return nil
+			})
+			err := b.Add(search.Page{ID: "install", Title: "Install", Sections: []search.Section{{Text: "Unpack the archive."}}})
+			if err := errors.Join(err, b.Close()); err != nil {
+				yield(nil, err)
+			}
+		},
+	}, original, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := staticmcp.Open(ctx, original, &staticmcp.Options{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close()
+	plan, err := freeze.NewPlan(ctx, site, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Report.Findings()) > 0 {
+		t.Errorf("findings %v", plan.Report.Findings())
+	}
+	again := sitewriter.NewMemory()
+	if _, err := freeze.Run(ctx, plan, again, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := files(t, again)
+	delete(got, ".staticmcp/freeze.json")
+	if diff := cmp.Diff(files(t, original), got); diff != "" {
+		t.Error(diff)
+	}
+
+	plan, err = freeze.NewPlan(ctx, site, &freeze.Options{Skip: []string{"find"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !plan.Subjects[0].Skipped {
+		t.Errorf("Skip is ignored: %+v", plan.Subjects)
 	}
 }
 

@@ -434,6 +434,13 @@ func quote(s string) json.RawMessage {
 	return raw
 }
 
+// searched reports whether the source answers a tool from a search index, which the
+// frozen site gets too.
+func (p *Plan) searched(name string) bool {
+	var meta map[string]json.RawMessage
+	return p.isSite() && json.Unmarshal(p.catalog.Tool(name).Meta, &meta) == nil && meta[staticmcp.MetaSearch] != nil
+}
+
 // finish counts the calls and reports what is missing.
 func (p *Plan) finish() {
 	calls := make(map[string]int)
@@ -450,7 +457,7 @@ func (p *Plan) finish() {
 			})
 			if expanded && !s.Skipped {
 				s.Note = "more calls may follow from other answers"
-			} else if s.Calls == 0 {
+			} else if s.Calls == 0 && (s.Skipped || !p.searched(s.Name)) {
 				s.Skipped = true
 				s.Note = cmp.Or(s.Note, "no arguments are known for it")
 				if s.Note == notChosen {
