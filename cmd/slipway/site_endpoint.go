@@ -75,7 +75,12 @@ func endpointFlags(f *pflag.FlagSet, path, project *string) {
 func describeRemote(ctx context.Context, o *edge.Options) error {
 	site, err := staticmcp.OpenURL(ctx, o.URL, nil)
 	if err != nil {
-		return remoteFailed("the URL is that of the folder with mcp.json", "endpoint: %v", err)
+		text := err.Error()
+		var failed *staticmcp.SiteError
+		if errors.As(err, &failed) && failed.Detail() != "" {
+			text += ": " + failed.Detail()
+		}
+		return remoteFailed("the URL is that of the folder with mcp.json", "endpoint: %s", text)
 	}
 	defer site.Close()
 	cat, err := site.Catalog(ctx)

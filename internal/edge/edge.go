@@ -190,7 +190,7 @@ func (o *Options) complete() error {
 			return fmt.Errorf("the address %q of the site: want an https URL", o.URL)
 		}
 		u.RawQuery, u.Fragment = "", ""
-		o.URL = strings.TrimSuffix(u.String(), "/") + "/"
+		o.URL = strings.TrimSuffix(strings.TrimSuffix(u.String(), "/mcp.json"), "/") + "/"
 		if o.Project == "" {
 			o.Project = "."
 		}

@@ -105,12 +105,16 @@ func TestPagesFunctions(t *testing.T) {
 
 func TestWriteRemote(t *testing.T) {
 	for _, host := range edge.Hosts() {
-		r, err := edge.Write(&edge.Options{Host: host, URL: "https://owner.github.io/p/mcp", Project: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := read(t, r.Files[0].Path); !strings.Contains(text, `"site":"https://owner.github.io/p/mcp/"`) {
-			t.Errorf("%s: the module does not have the address", host)
+		for _, address := range []string{
+			"https://owner.github.io/p/mcp", "https://owner.github.io/p/mcp/", "https://owner.github.io/p/mcp/mcp.json",
+		} {
+			r, err := edge.Write(&edge.Options{Host: host, URL: address, Project: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := read(t, r.Files[0].Path); !strings.Contains(text, `"site":"https://owner.github.io/p/mcp/"`) {
+				t.Errorf("%s: the module for %s does not have the address of the folder", host, address)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -430,6 +431,46 @@ func TestIdentity(t *testing.T) {
 	}
 	if !started {
 		t.Skip("scripts/edge names the runtimes")
+	}
+}
+
+// TestServedTypes checks the types of files that the programs for servers send themselves.
+func TestServedTypes(t *testing.T) {
+	for _, r := range runtimes {
+		binary := os.Getenv(r.variable)
+		if binary == "" || r.host != "node" && r.host != "deno" {
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			project := t.TempDir()
+			types := map[string]string{
+				"mcp/mcp.json":    "application/json; charset=utf-8",
+				"mcp/server-card": "application/mcp-server-card+json",
+				"mcp/index.html":  "text/html; charset=utf-8",
+				"mcp/data":        "application/octet-stream",
+			}
+			for name := range types {
+				file := filepath.Join(project, "public", name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("{}"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := Write(&Options{Host: r.host, Published: filepath.Join(project, "public"), Site: "mcp"}); err != nil {
+				t.Fatal(err)
+			}
+			port := freePort(t)
+			start(t, r.command(binary, project, port), port)
+			for name, want := range types {
+				response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/%s", port, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				response.Body.Close()
+				if got := response.Header.Get("Content-Type"); got != want {
+					t.Errorf("%s: Content-Type = %q, want %q", name, got, want)
+				}
+			}
+		})
 	}
 }
 

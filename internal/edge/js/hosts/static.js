@@ -20,7 +20,9 @@ async function staticFile(request, read) {
   for (const candidate of path === undefined ? [] : pageNames(path)) {
     const bytes = isSafePath(candidate) ? await read(candidate) : undefined;
     if (!bytes) continue;
-    const type = mediaTypes[/\.([a-z0-9]+)$/.exec(candidate)?.[1]] ?? 'application/octet-stream';
+    const type = candidate.endsWith('/server-card')
+      ? 'application/mcp-server-card+json'
+      : mediaTypes[/\.([a-z0-9]+)$/.exec(candidate)?.[1]] ?? 'application/octet-stream';
     const headers = { 'Content-Type': type, 'Access-Control-Allow-Origin': '*', 'X-Content-Type-Options': 'nosniff' };
     return new Response(request.method === 'HEAD' ? null : bytes, { headers });
   }
