@@ -60,20 +60,28 @@ func (r *Replica) subscribe(ctx context.Context) (Subscription, error) {
 	return r.engine.Subscribe(ctx, memberGroup, groupOf(keyRecord), newsTopic)
 }
 
-// follow receives events until ctx ends, and subscribes again after a failure.
+// follow receives events until ctx ends, and subscribes again after a failure. Each time, clients list everything
+// again, so if subscriptions keep failing soon, the pauses grow from an eighth of the lease to two leases.
 func (r *Replica) follow(ctx context.Context, sub Subscription) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
+	delay := r.opts.Lease / 8
 	for {
 		if sub != nil {
+			began := r.now()
 			err := r.receive(ctx, sub)
 			_ = sub.Close()
+			if r.now().Sub(began) < r.opts.Lease {
+				delay = min(2*delay, 2*r.opts.Lease)
+			} else {
+				delay = r.opts.Lease / 8
+			}
 			if ctx.Err() == nil {
 				r.doubt()
 				r.opts.Logger.Warn("cluster events interrupted", "error", err)
 			}
 		}
-		pause.Reset(r.opts.Lease / 8)
+		pause.Reset(delay)
 		select {
 		case <-ctx.Done():
 			return

@@ -1,0 +1,92 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+)
+
+// breaking is an engine whose subscriptions fail shortly after they began, while it is bad.
+type breaking struct {
+	cluster.Engine
+
+	bad           atomic.Bool
+	subscriptions atomic.Int64
+}
+
+func (b *breaking) Subscribe(ctx context.Context, topics ...string) (cluster.Subscription, error) {
+	sub, err := b.Engine.Subscribe(ctx, topics...)
+	if err != nil {
+		return nil, err
+	}
+	b.subscriptions.Add(1)
+	return &brokenSoon{sub, b}, nil
+}
+
+type brokenSoon struct {
+	cluster.Subscription
+
+	engine *breaking
+}
+
+func (s *brokenSoon) Next(ctx context.Context) (cluster.Event, error) {
+	for {
+		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		e, err := s.Subscription.Next(short)
+		cancel()
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return e, err
+		case s.engine.bad.Load():
+			return e, errors.New("the connection was reset")
+		}
+	}
+}
+
+// TestSubscriptionThatBreaks guards clients of a replica whose subscription breaks all the time: each report that
+// messages may have been missed makes them list everything again. Each gap is reported once, but ever less often.
+func TestSubscriptionThatBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &breaking{Engine: cluster.NewMemory()}
+		r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Leave(context.Background())
+		var missed atomic.Int64
+		r.Handle("greeting", func(string, json.RawMessage) {}, func() { missed.Add(1) })
+		time.Sleep(r.Lease())
+		count := func(within time.Duration) (reports int64) {
+			before, subscribed := missed.Load(), e.subscriptions.Load()
+			time.Sleep(within)
+			reports = missed.Load() - before
+			if gaps := e.subscriptions.Load() - subscribed; reports != gaps {
+				t.Errorf("%d gaps, %d reports of missed messages", gaps, reports)
+			}
+			return reports
+		}
+		e.bad.Store(true)
+		if n := count(time.Minute); n < 6 || n > 12 {
+			t.Errorf("%d reports in a minute in which the subscription breaks all the time, want 6 to 12", n)
+		}
+		e.bad.Store(false)
+		if n := count(2*r.Lease() + time.Second); n > 1 {
+			t.Errorf("%d reports of the last gap, want one", n)
+		}
+		if n := count(time.Minute); n != 0 {
+			t.Errorf("%d reports while the subscription works, want none", n)
+		}
+		e.bad.Store(true)
+		time.Sleep(100 * time.Millisecond)
+		e.bad.Store(false)
+		if n := count(2 * time.Second); n != 1 {
+			t.Errorf("%d reports within two seconds of a single gap, want one", n)
+		}
+	})
+}
