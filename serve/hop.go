@@ -283,7 +283,7 @@ func (p *hop) receive(h *Handler) http.Handler {
 		case usagePath:
 			p.receiveUsage(w, r)
 			return
-		case pingPath:
+		case hophttp.PingPath:
 			w.WriteHeader(http.StatusNoContent)
 			return
 		case loadPath:
@@ -401,7 +401,11 @@ func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, d
 		h.hop.refuseSuspended(w, r)
 		return p, true
 	}
-	if !h.hop.forward(w, r, peer, &hopped{hops: 1}) {
+	switch {
+	case h.hop.forward(w, r, peer, &hopped{hops: 1}):
+	case h.hop.probes.suspended(peer):
+		h.hop.refuseSuspended(w, r)
+	default:
 		h.hop.refuseStopped(w, r)
 	}
 	return p, true
@@ -687,8 +691,8 @@ func (p *hop) refuseStopped(w http.ResponseWriter, r *http.Request) {
 		"the replica of this session or task has stopped, start again")
 }
 
-// failed answers a request whose owner did not, unless it was not sent: the owner refused the connection, or
-// was found to have left before there was one. cause is why the request was cancelled, or nil.
+// failed answers a request whose owner did not, unless it was not sent: the owner refused the connection, or was found
+// to have left, or not to answer, before there was one that works. cause is why the request was cancelled, or nil.
 func (p *hop) failed(
 	w http.ResponseWriter,
 	r *http.Request,
@@ -700,7 +704,8 @@ func (p *hop) failed(
 		cause = context.Cause(r.Context())
 	}
 	var unsent *hophttp.NotSentError
-	if errors.As(err, &unsent) && (cause == nil || errors.Is(cause, cluster.ErrGone)) {
+	if errors.As(err, &unsent) &&
+		(cause == nil || errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
 		outcome = hopRefused
 	}
 	p.log.Warn("request not forwarded",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 )
 
 // A replica that is suspended keeps its connections and its lease for a while. So that
@@ -21,7 +22,9 @@ const (
 	// probeLate is the delay of a timeout from which on this process was suspended or starved
 	// itself, and cannot judge.
 	probeLate = 200 * time.Millisecond
-	pingPath  = "/.slipway/ping"
+	// maxReplaced is how many probes in a row must reach another process until the replica has lost its address. One
+	// alone may have been led elsewhere, by a proxy between the replicas.
+	maxReplaced = 2
 )
 
 // errSuspended is the cause with which forwarded requests end if their owner does not answer
@@ -93,6 +96,7 @@ func (p *probes) unwatch(b *probe, request *cluster.Canceler) {
 func (p *probes) run(peer *cluster.Peer, b *probe) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
+	replaced := 0 // probes in a row that have reached another process
 	for {
 		select {
 		case <-tick.C:
@@ -112,7 +116,12 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 		p.mu.Unlock()
 		err := ping(peer)
 		b.suspended.Store(errors.Is(err, errSuspended))
-		if err == nil {
+		if errors.Is(err, cluster.ErrGone) {
+			replaced++
+		} else {
+			replaced = 0
+		}
+		if err == nil || replaced > 0 && replaced < maxReplaced {
 			continue
 		}
 		p.mu.Lock()
@@ -130,10 +139,10 @@ func ping(peer *cluster.Peer) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(peer.Context(), probeTimeout)
 	defer cancel()
-	resp, err := askReplica(ctx, peer, pingPath)
+	resp, err := askReplica(ctx, peer, hophttp.PingPath)
 	if err != nil && ctx.Err() == nil { // perhaps on a connection that the death of the replica has not ended
 		(&http.Client{Transport: peer.Transport()}).CloseIdleConnections()
-		resp, err = askReplica(ctx, peer, pingPath)
+		resp, err = askReplica(ctx, peer, hophttp.PingPath)
 	}
 	if err == nil {
 		_ = resp.Body.Close()

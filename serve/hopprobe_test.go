@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 )
 
 // TestRequestToReplacedReplica guards a request in flight at a replica whose machine has lost its power and started
@@ -28,7 +31,7 @@ func TestRequestToReplacedReplica(t *testing.T) {
 	open.Add(idle)
 	dead := &http.Server{
 		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == pingPath {
+			if r.URL.Path == hophttp.PingPath {
 				broken.Add(1)
 				panic(http.ErrAbortHandler)
 			}
@@ -80,5 +83,72 @@ func TestRequestToReplacedReplica(t *testing.T) {
 	}
 	if cause := request.Cause(); !errors.Is(cause, cluster.ErrGone) || h.probes.suspended(peer) {
 		t.Errorf("the request ended with %v, suspended %v; want %v, false", cause, h.probes.suspended(peer), cluster.ErrGone)
+	}
+}
+
+// TestProbeLedElsewhere guards a request in flight at a replica that others reach through a proxy: a probe that the
+// proxy leads to another replica says nothing about the request.
+func TestProbeLedElsewhere(t *testing.T) {
+	e := cluster.NewMemory()
+	a, other := newOwner(t, e), newOwner(t, e)
+	proxy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	b, err := cluster.Join(t.Context(), e, &cluster.Options{Advertise: proxy.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Leave(context.Background()) })
+	const elsewhere = 2 // connections, for one probe tries again on another
+	var led, answered atomic.Int32
+	for _, r := range []*cluster.Replica{other.replica, b} {
+		server := &http.Server{
+			Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				if r == b {
+					answered.Add(1)
+				}
+			}),
+			ErrorLog: log.New(io.Discard, "", 0),
+		}
+		go func() { _ = server.Serve(r.Listener()) }()
+		t.Cleanup(func() { _ = server.Close() })
+	}
+	lead := func(c net.Conn) {
+		defer c.Close()
+		to := b
+		if led.Add(1) <= elsewhere {
+			to = other.replica
+		}
+		target, err := net.Dial("tcp", to.Listener().Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer target.Close()
+		go func() { _, _ = io.Copy(target, c) }()
+		_, _ = io.Copy(c, target)
+	}
+	go func() {
+		for {
+			c, err := proxy.Accept()
+			if err != nil {
+				return
+			}
+			go lead(c)
+		}
+	}()
+	h := a.homes(&noProcesses{}).hop
+	request := new(cluster.Canceler)
+	defer h.probes.unwatch(h.probes.watch(a.replica.Find(t.Context(), b.ID()), request), request)
+	for deadline := time.Now().Add(10 * time.Second); answered.Load() < 3; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections, %d probes were answered", led.Load(), answered.Load())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if cause := request.Cause(); cause != nil {
+		t.Errorf("the request ended with %v after a probe that had been led to another replica", cause)
 	}
 }

@@ -29,6 +29,15 @@ const (
 // sent while the server closes the connection may have been served.
 const IdleTimeout = time.Minute
 
+// verifyAfter is how long a connection may be idle and still be used at once. It is less than a machine needs to start
+// again: nothing ends the connections to one that has lost its power, and whether it has served what is sent on them
+// would be unknown.
+const verifyAfter = time.Second
+
+// PingPath is the path of a GET request that a [Transport] sends on a connection that was idle for longer. Any answer
+// to it shows that the other replica is still there.
+const PingPath = "/.slipway/ping"
+
 // NotSentError is the error of a request of which nothing was sent, because there was no connection or a new one
 // failed, or which arrived when the server had closed its connection.
 type NotSentError struct{ Err error }
@@ -91,6 +100,12 @@ func (t *Transport) Send(req *http.Request, added []Field, stop *Canceler) (*htt
 	var message []byte // what is written first
 	for {
 		c, used := t.take(), true
+		if c != nil && time.Since(c.since) > verifyAfter && req.URL.Path != PingPath {
+			if cause := t.verify(req.Context(), c, stop); cause != nil {
+				return nil, &NotSentError{cause}
+			}
+			continue
+		}
 		if c == nil {
 			var err error
 			if c, err = t.connect(req.Context(), stop); err != nil {
@@ -124,6 +139,31 @@ func (t *Transport) Send(req *http.Request, added []Field, stop *Canceler) (*htt
 		}
 		// The other replica has closed the connection since it was found open, and got nothing.
 	}
+}
+
+// verify keeps an idle connection if the other replica answers there, or else closes all that are idle. The result is
+// why the request that needs the connection was cancelled meanwhile, or nil.
+func (t *Transport) verify(ctx context.Context, c *conn, stop *Canceler) (cause error) {
+	x := &exchange{
+		transport: t,
+		conn:      c,
+		ctx:       ctx,
+		stop:      stop,
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://replica"+PingPath, nil)
+	if err != nil {
+		return err
+	}
+	resp, _, err := x.start(req, nil, nil)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, resp.Body, maxHead)
+	}
+	x.discard() // unless its answer has ended
+	cause = x.cause()
+	if cause == nil && !errors.Is(err, io.EOF) {
+		t.CloseIdleConnections()
+	}
+	return cause
 }
 
 // connect makes a connection.
