@@ -446,10 +446,12 @@ func (c *Client) revoke(ctx context.Context, w *web, r *record) error {
 	if r.RevocationEndpoint == "" {
 		return nil
 	}
-	return errors.Join(
-		c.revokeToken(ctx, w, r, r.Refresh, "refresh_token"),
-		c.revokeToken(ctx, w, r, r.Access, "access_token"),
-	)
+	refresh := c.revokeToken(ctx, w, r, r.Refresh, "refresh_token")
+	access := c.revokeToken(ctx, w, r, r.Access, "access_token")
+	if refresh != nil && access != nil && refresh.Error() == access.Error() {
+		return refresh
+	}
+	return errors.Join(refresh, access)
 }
 
 // revokeToken revokes one token of a login, unless it is empty.

@@ -71,7 +71,7 @@ func fetchClientDocument(
 	req.Header.Set("Accept", "application/json")
 	resp, err := by.RoundTrip(req) // follows no redirects
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", secrets.URL(id), withoutURL(err))
+		return nil, fmt.Errorf("fetch %s: %w", secrets.URL(id), failureOf(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

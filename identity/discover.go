@@ -116,7 +116,7 @@ func (o *observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		request.Status = resp.StatusCode
 	} else {
-		request.Err = withoutURL(err)
+		request.Err = failureOf(err)
 	}
 	o.mu.Lock()
 	o.requests = append(o.requests, request)

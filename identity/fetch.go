@@ -141,7 +141,7 @@ func (w *web) getJSON(ctx context.Context, address string, into any) error {
 	req.Header.Set("Accept", "application/json")
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("fetch %s: %w", secrets.URL(address), withoutURL(err))
+		return fmt.Errorf("fetch %s: %w", secrets.URL(address), failureOf(err))
 	}
 	defer resp.Body.Close()
 	switch {
@@ -189,11 +189,8 @@ func (w *web) post(
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Accept", "application/json")
 	resp, err = w.client.Do(req)
-	if errors.Is(err, ErrTimeout) { // the user has answered
-		return nil, nil, fmt.Errorf("post to %s: %w", secrets.URL(address), errSilent)
-	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("post to %s: %w", secrets.URL(address), withoutURL(err))
+		return nil, nil, fmt.Errorf("post to %s: %w", secrets.URL(address), failureOf(err))
 	}
 	defer resp.Body.Close()
 	if text, err = readDocument(resp.Body); err != nil {
@@ -206,9 +203,9 @@ func (w *web) post(
 func readDocument(r io.Reader) ([]byte, error) {
 	text, err := fsutil.ReadLimited(r, maxDocument)
 	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
-		err = fmt.Errorf("the answer has more than %d KiB", maxDocument>>10)
+		return nil, fmt.Errorf("the answer has more than %d KiB", maxDocument>>10)
 	}
-	return text, err
+	return text, failureOf(err)
 }
 
 // probe asks a server without a token, and returns what it demands. ok is false if the
@@ -228,7 +225,7 @@ func (w *web) probe(ctx context.Context, server string) (d demand, ok bool, err 
 	req.Header.Set("Mcp-Method", "tools/list")
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return demand{}, false, fmt.Errorf("%s: %w", secrets.URL(server), withoutURL(err))
+		return demand{}, false, fmt.Errorf("%s: %w", secrets.URL(server), failureOf(err))
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // only the header matters
 	_ = resp.Body.Close()
@@ -236,8 +233,12 @@ func (w *web) probe(ctx context.Context, server string) (d demand, ok bool, err 
 	return demandOf(resp.Header), refused, nil
 }
 
-// withoutURL removes the URL, which may contain secrets, from an error of the HTTP client.
-func withoutURL(err error) error {
+// failureOf returns an error of the HTTP client without the URL, which may contain secrets. If the time of the login
+// ends while a server is asked, the user is not to blame for it.
+func failureOf(err error) error {
+	if errors.Is(err, ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
+		return errSilent
+	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err

@@ -3,7 +3,9 @@ package identity_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -455,8 +457,9 @@ func TestLogoutRevokesAll(t *testing.T) {
 	mustLogin(t, c, s)
 	s.Break(authtest.RevokeDown)
 	_, err := c.Logout(t.Context(), s.URL)
-	if err == nil || !strings.Contains(err.Error(), "remain valid until they expire") {
-		t.Errorf("Logout = %v, want an error that the tokens remain valid", err)
+	if err == nil || !strings.Contains(err.Error(), "remain valid until they expire") ||
+		strings.Count(err.Error(), "503") != 1 {
+		t.Errorf("Logout = %v, want an error that the tokens remain valid, with the reason once", err)
 	}
 	if n := s.Count("revoke"); n != 2 {
 		t.Errorf("%d revocations, want one for each token", n)
@@ -475,5 +478,33 @@ func TestMetadataDown(t *testing.T) {
 	var answered *identity.ServerError
 	if !errors.As(err, &answered) || answered.Status != http.StatusServiceUnavailable {
 		t.Errorf("Login = %v, want the status 503", err)
+	}
+}
+
+// TestSilentServer lets a server end the time of a login before there is anything to do in a browser.
+func TestSilentServer(t *testing.T) {
+	for name, start := range map[string]string{"no answer": "", "half a document": "{"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				_, _ = io.WriteString(w, start)
+				if start != "" {
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			t.Cleanup(s.Close)
+			_, err := newClient(newStore(t)).Login(t.Context(), s.URL, &identity.LoginOptions{
+				Interaction: browse(),
+				Timeout:     100 * time.Millisecond,
+			})
+			if err == nil || !strings.HasSuffix(err.Error(), ": no answer in time") || errors.Is(err, identity.ErrTimeout) {
+				t.Errorf("Login = %v, want that the server did not answer", err)
+			}
+		})
 	}
 }

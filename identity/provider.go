@@ -550,7 +550,7 @@ func (w *web) userInfo(ctx context.Context, address, access string) (map[string]
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", secrets.URL(address), withoutURL(err))
+		return nil, fmt.Errorf("fetch %s: %w", secrets.URL(address), failureOf(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

@@ -57,7 +57,7 @@ it at the next request.`,
 				return no("slipway login --list lists the logins", "logout: %v", err)
 			case err != nil:
 				return remoteFailed("end the session in your account there; slipway login --list lists the remaining logins",
-					"logout: %s", visible.Line(err.Error()))
+					"logout: %s", inOneLine(err))
 			case !revoked:
 				say(cmd.ErrOrStderr(), "logged out of %s; its tokens cannot be revoked and remain valid until they expire",
 					secrets.URL(server))
@@ -72,6 +72,11 @@ it at the next request.`,
 	networkFlag(cmd)
 	jsonFlag(cmd, "whether the tokens were revoked")
 	return cmd
+}
+
+// inOneLine returns the text of an error that may consist of several, one a line.
+func inOneLine(err error) string {
+	return visible.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // server returns the URL of the server that the arguments name.
@@ -113,7 +118,7 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 	case errors.Is(err, identity.ErrNoLogin):
 		return no("slipway ps lists the logins of callers", "logout: %v", err)
 	case err != nil:
-		return remoteFailed("slipway ps lists the logins that remain", "logout: %s", visible.Line(err.Error()))
+		return remoteFailed("slipway ps lists the logins that remain", "logout: %s", inOneLine(err))
 	}
 	say(cmd.ErrOrStderr(), "ended %s of %s", count(ended, "login"), visible.Line(caller))
 	return nil
