@@ -25,11 +25,15 @@ type Credentials interface {
 // that the server demands, and with another token.
 const maxAuthorizations = 3
 
-// authorizeError is why a request was not sent: it has no credentials. The connection is
-// not affected.
-type authorizeError struct{ error }
+// AuthorizeError is the error of a request that was not sent because its [Credentials] failed. The
+// connection is not affected.
+type AuthorizeError struct{ Err error }
 
-func (e *authorizeError) Unwrap() error { return e.error }
+// Error implements error.
+func (e *AuthorizeError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of [Credentials.Authorize].
+func (e *AuthorizeError) Unwrap() error { return e.Err }
 
 // refusalKey is the context key of the error that explains a refused request.
 type refusalKey struct{}
@@ -55,7 +59,7 @@ func (e *Endpoint) doAuthorized(r *http.Request, t *tap.Tapper) (*http.Response,
 			if r.Context().Err() != nil {
 				return nil, r.Context().Err()
 			}
-			return nil, &authorizeError{err}
+			return nil, &AuthorizeError{err}
 		}
 		e.rememberToken(r)
 		resp, err := e.send(r, t)
@@ -107,9 +111,9 @@ func (e *Endpoint) rememberToken(r *http.Request) {
 // authorizationError returns the error of the credentials in err, or nil if err is about
 // the connection or the server.
 func authorizationError(err error) error {
-	var unsent *authorizeError
+	var unsent *AuthorizeError
 	if errors.As(err, &unsent) {
-		return unsent.error
+		return unsent.Err
 	}
 	var refused *StatusError
 	if errors.As(err, &refused) && refused.explained() {

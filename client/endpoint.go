@@ -184,7 +184,7 @@ func (e *Endpoint) post(
 func (e *Endpoint) do(r *http.Request, t *tap.Tapper) (*http.Response, error) {
 	if e.Describe != nil {
 		if err := e.Describe(r); err != nil {
-			return nil, &authorizeError{err}
+			return nil, &AuthorizeError{err}
 		}
 	}
 	if e.authorizes() {

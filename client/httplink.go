@@ -269,7 +269,7 @@ func (l *httpLink) connectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.As(err, new(*authorizeError)) {
+	if errors.As(err, new(*AuthorizeError)) {
 		return err
 	}
 	cause := plainCause(err)

@@ -202,8 +202,7 @@ func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source
 	if err == nil {
 		return src, nil
 	}
-	if refusesAccess(err) || errors.As(err, new(*mcp.Error)) ||
-		errors.As(err, new(*client.BlockedError)) {
+	if showsServer(err) {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: the site error is more useful
@@ -213,6 +212,26 @@ func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source
 func refusesAccess(err error) bool {
 	var status *client.StatusError
 	return errors.As(err, &status) && status.Refused()
+}
+
+// showsServer reports whether the error of a URL without a site says more than the absence of a site:
+// the server requires a token, or cannot answer now, or the user's login fails.
+func showsServer(err error) bool {
+	var status *client.StatusError
+	if errors.As(err, &status) {
+		switch status.Status {
+		case http.StatusTooManyRequests,
+			http.StatusInternalServerError,
+			http.StatusBadGateway,
+			http.StatusServiceUnavailable,
+			http.StatusGatewayTimeout:
+			return true
+		}
+	}
+	return refusesAccess(err) ||
+		errors.As(err, new(*client.AuthorizeError)) ||
+		errors.As(err, new(*mcp.Error)) ||
+		errors.As(err, new(*client.BlockedError))
 }
 
 // openSiteUnlessStream opens a site. Some servers answer every request, even for a

@@ -1,0 +1,82 @@
+package open_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/test/authtest"
+	"github.com/slipway-mcp/slipway/open"
+)
+
+// TestOpenWithLogin guards the error for a URL to which the user is logged in: that the login does not work is the
+// reason, not that there is no site.
+func TestOpenWithLogin(t *testing.T) {
+	s := authtest.Start(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	store := identity.OpenStore(filepath.Join(t.TempDir(), "credentials"), &identity.StoreOptions{NoKeychain: true})
+	logins := identity.New(&identity.Options{Store: store})
+	s.SetLife(time.Millisecond)
+	_, err := logins.Login(t.Context(), s.URL, &identity.LoginOptions{Interaction: &identity.Interaction{
+		Show: func(*identity.Authorization) {},
+		Open: func(_ context.Context, address string) error {
+			go func() {
+				if resp, err := http.Get(address); err == nil {
+					_ = resp.Body.Close()
+				}
+			}()
+			return nil
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	openIt := func() (e *open.Error) {
+		t.Helper()
+		_, err := open.Open(t.Context(), s.URL, &open.Options{Live: &open.LiveOptions{Identity: logins}})
+		if !errors.As(err, &e) {
+			t.Fatalf("Open = %v, want an Error", err)
+		}
+		return e
+	}
+	s.Break(authtest.Down)
+	if e := openIt(); !strings.Contains(e.Why, "503") {
+		t.Errorf("while the issuer is down: %v", e)
+	}
+	s.Break("")
+	s.RevokeAll()
+	for range 2 { // as found out, and as stored
+		e := openIt()
+		if !strings.Contains(e.Why, "no longer accepts it") || !strings.Contains(e.Hint, "slipway login "+s.URL) {
+			t.Errorf("of a login that has ended: %v, hint %q", e, e.Hint)
+		}
+	}
+}
+
+// TestOpenServerThatIsDown guards the error for the URL of a server that cannot answer at present.
+func TestOpenServerThatIsDown(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusInternalServerError: "HTTP status 500",
+		http.StatusServiceUnavailable:  "HTTP status 503",
+		http.StatusMethodNotAllowed:    "there is no mcp.json", // as of any host of files
+		http.StatusNotImplemented:      "there is no mcp.json",
+	} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				http.NotFound(w, r)
+				return
+			}
+			w.WriteHeader(status)
+		}))
+		if _, err := open.Open(t.Context(), web.URL+"/mcp", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a server that answers with %d: %v, want %q", status, err, want)
+		}
+		web.Close()
+	}
+}
