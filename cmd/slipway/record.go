@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,6 +98,10 @@ type recording struct {
 
 // open creates the file of a recording of a source with that name. It never replaces a file.
 func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
+	if !open.Argument(r.output).IsRecording() || filepath.Ext(r.output) == ".gz" {
+		stem, _, _ := strings.Cut(filepath.Base(r.output), ".")
+		return nil, usage("such as "+stem+".mcplog", "%s: the name of a recording must end in .mcplog", r.output)
+	}
 	file, err := os.OpenFile(r.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, badInput("choose another name, or delete it", "%s already exists", r.output)
@@ -127,4 +133,11 @@ func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
 	return &recording{file, writer}, nil
 }
 
-func (l *recording) close() { _ = l.file.Close() } // every line was written when it arose
+// close closes the file, and removes a recording without any event: the name is free for
+// the next attempt. Every line was written when it arose.
+func (l *recording) close() {
+	_ = l.file.Close()
+	if l.writer.Len() == 0 {
+		_ = os.Remove(l.file.Name())
+	}
+}

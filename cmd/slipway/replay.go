@@ -46,6 +46,9 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 			if err != nil {
 				return badInput("slipway record SOURCE -o FILE writes a recording", "%s: %s", args[0], fsutil.Reason(err))
 			}
+			if rec.Cut {
+				say(cmd.ErrOrStderr(), "%s: the last line is incomplete and is ignored", args[0])
+			}
 			return withSource(cmd, args[1], func(c *openSource) error {
 				allowed := &yes
 				if !cmd.Flags().Changed("yes") {
@@ -143,6 +146,9 @@ func summary(cmd *cobra.Command, outcomes []*mcplog.Outcome) error {
 		if o.Skipped != "" {
 			skipped++
 		}
+	}
+	if len(outcomes) == 0 {
+		return no("record a client that calls tools or lists them", "replay: the recording has no answers to compare")
 	}
 	stderr := cmd.ErrOrStderr()
 	if skipped > 0 {

@@ -36,6 +36,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
@@ -47,7 +48,8 @@ var rules check.RuleSet
 
 var (
 	ruleSyntax = rules.Error("test/syntax", "the file of saved calls cannot be read")
-	ruleCall   = rules.Error("test/call", "a saved call has no unique name, no method, or no object of parameters")
+	ruleCall   = rules.Error("test/call",
+		"a saved call has no unique name, no method, no object of parameters, or a misspelled member")
 	ruleExpect = rules.Error("test/expect", "an expectation is not one of those that exist")
 	ruleSource = rules.Error("test/source", "a saved call belongs to none of the sources",
 		"give the call a source, or name the sources with --name")
@@ -189,6 +191,12 @@ func (r *reader) call(node *tree.Node, pointer string) {
 		}
 		c.Params = params.AppendJSON(nil)
 	}
+	for _, m := range node.Fields() {
+		// Others may add members, but a misspelled one must not disable the expectations.
+		if near := misspelled(m.Key); near != "" {
+			r.at(m.Value).Add(ruleCall, pointer+"/"+m.Key, "", "there is no %q here; did you mean %q?", m.Key, near)
+		}
+	}
 	expect := node.Get("expect")
 	if expect != nil && !expect.Is(tree.Array) {
 		r.at(expect).Add(ruleExpect, pointer+"/expect", "", "expect must be a list of expectations")
@@ -197,6 +205,18 @@ func (r *reader) call(node *tree.Node, pointer string) {
 		r.expect(c, e, pointer+"/expect/"+strconv.Itoa(i))
 	}
 	r.file.Calls = append(r.file.Calls, c)
+}
+
+// members are those of a call.
+var members = []string{"name", "source", "method", "params", "expect"}
+
+// misspelled returns the member that a key of almost the same letters was meant to be, or "".
+func misspelled(key string) string {
+	near := nearest.DidYouMean(key, members)
+	if slices.Contains(members, key) || max(len(key)-len(near), len(near)-len(key)) > 2 {
+		return "" // a longer word, such as namespace
+	}
+	return near
 }
 
 // expect adds an expectation to a call.

@@ -62,6 +62,8 @@ func TestRead(t *testing.T) {
 		`{"calls": [{"name": "a", "expect": [{"error": 1, "exists": true}]}]}`:    "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"error": "x"}]}]}`:                  "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"pointer": "x", "exists": 1}]}]}`:   "test/expect test/expect",
+		`{"calls": [{"name": "a", "expects": [{"error": 1}]}]}`:                   "test/call",
+		`{"calls": [{"name": "a", "param": {}, "note": 1, "namespace": ""}]}`:     "test/call",
 		`{"calls": [{"name": "a", "source": 1}]}`:                                 "test/call",
 		`{"calls": [{"name": "a", "expect": {}}]}`:                                "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"matches": "("}]}]}`:                "test/expect",

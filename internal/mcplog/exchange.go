@@ -2,6 +2,7 @@ package mcplog
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -38,10 +39,17 @@ func (rec *Recording) Questions() []*Exchange { return rec.pairs(true) }
 // pairs returns the requests of clients, or those of servers. If the recording program had
 // clients of its own, only their side is returned, because the other repeats it.
 func (rec *Recording) pairs(byServer bool) []*Exchange {
-	served := false
-	for i := range rec.Events {
-		served = served || rec.Events[i].Source == 0 && rec.Events[i].Kind == Request
-	}
+	return rec.side(rec.served(), byServer)
+}
+
+// served reports whether the recording program had clients of its own.
+func (rec *Recording) served() bool {
+	return slices.ContainsFunc(rec.Events, func(e Event) bool { return e.Source == 0 && e.Kind == Request })
+}
+
+// side returns the requests between the recording program and its clients (served), or
+// between it and its servers.
+func (rec *Recording) side(served, byServer bool) []*Exchange {
 	p := pairing{
 		byServer: byServer,
 		exact:    make(map[requestKey]*Exchange),

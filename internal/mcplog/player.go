@@ -40,7 +40,87 @@ func NewScript(rec *Recording) *Script {
 		names:   make(map[string][]string),
 	}
 	s.add(rec.Exchanges())
+	s.addLists(rec)
 	return s
+}
+
+// requests are the requests for elements of [lists], with the member that identifies one.
+// Without a list, clients make none of them.
+var requests = []struct{ list, method, member string }{
+	{"tools/list", "tools/call", "name"},
+	{"resources/list", "resources/read", "uri"},
+	{"resources/templates/list", "", ""},
+	{"prompts/list", "prompts/get", "name"},
+}
+
+// addLists adds the lists that the recorded client did not request, such as one that knew
+// them from before: as the server sent them to the recording program, or else the names in
+// the recorded requests.
+func (s *Script) addLists(rec *Recording) {
+	var upstream []*Exchange
+	if rec.served() && len(rec.Header.Sources) == 1 {
+		upstream = rec.side(false, false)
+	}
+	for _, r := range requests {
+		if s.recorded(r.list) {
+			continue
+		}
+		s.add(slices.DeleteFunc(slices.Clone(upstream), func(x *Exchange) bool { return x.Method != r.list }))
+		if s.recorded(r.list) || !s.recorded(r.method) {
+			continue
+		}
+		s.add([]*Exchange{{
+			Response: &Event{},
+			Method:   r.list,
+			Result:   s.namesOf(r.method, lists[r.list], r.member),
+		}})
+	}
+}
+
+// recorded reports whether the script has an answer to a request of a method.
+func (s *Script) recorded(method string) bool {
+	for key := range s.answers {
+		if strings.HasPrefix(key, method+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// namesOf returns the result of a list that has the recorded names with a result.
+func (s *Script) namesOf(request, result, member string) []byte {
+	out := fmt.Appendf(nil, `{%q:[`, result)
+	listed := 0
+	for _, name := range s.names[request] {
+		if !s.succeeds(request, name) {
+			continue
+		}
+		if listed > 0 {
+			out = append(out, ',')
+		}
+		listed++
+		out = jsonscan.AppendQuote(fmt.Appendf(out, `{%q:`, member), name)
+		switch result {
+		case "tools":
+			out = append(out, `,"inputSchema":{"type":"object"}`...)
+		case "resources":
+			out = jsonscan.AppendQuote(append(out, `,"name":`...), name)
+		}
+		out = append(out, '}')
+	}
+	return append(out, `]}`...)
+}
+
+// succeeds reports whether a recorded request for a name has a result.
+func (s *Script) succeeds(method, name string) bool {
+	for _, t := range s.answers {
+		if slices.ContainsFunc(t.responses, func(x *Exchange) bool {
+			return x.Method == method && x.Failure == nil && x.Name() == name
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // add adds the exchanges that have a response.
@@ -116,11 +196,7 @@ func (s *Script) missing(m *peer.Message) []byte {
 	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		return peer.Result(m.ID, []byte(`{}`))
 	}
-	recorded := false
-	for key := range s.answers {
-		recorded = recorded || strings.HasPrefix(key, method+" ")
-	}
-	if !recorded {
+	if !s.recorded(method) {
 		return peer.Failure(m.ID, int(mcp.CodeMethodNotFound),
 			"the recording has no answer to "+method)
 	}

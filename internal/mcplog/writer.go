@@ -74,6 +74,13 @@ func (l *Writer) Tap(source int) tap.Func {
 	}
 }
 
+// Len returns the number of events that were appended.
+func (l *Writer) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(l.seq)
+}
+
 // Append appends an event without redacting it, and sets its Seq to the next number. It does
 // nothing after the recording has ended.
 func (l *Writer) Append(e *Event) {
