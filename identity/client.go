@@ -434,10 +434,11 @@ func (c *Client) revokeAll(ctx context.Context, removed []*record) []error {
 	return failed
 }
 
+// ErrNotRevoked is the error of a logout that has removed a login, but could not revoke its tokens.
+var ErrNotRevoked = errors.New("logged out, but the tokens remain valid until they expire")
+
 // notRevoked returns the error of a logout after which tokens remain valid.
-func notRevoked(err error) error {
-	return fmt.Errorf("logged out, but the tokens remain valid until they expire: %w", err)
-}
+func notRevoked(err error) error { return fmt.Errorf("%w: %w", ErrNotRevoked, err) }
 
 // revoke revokes the tokens of a login (RFC 7009): the refresh token, which usually ends
 // all tokens of the login, and the token itself. The second is revoked even if the first

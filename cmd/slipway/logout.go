@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ it at the next request.`,
 			wait := waitFor(cmd, secrets.URL(server))
 			revoked, err := c.Logout(cmd.Context(), server)
 			wait.finish()
-			gone := !errors.Is(err, identity.ErrNoLogin)
+			gone := err == nil || errors.Is(err, identity.ErrNotRevoked)
 			if wantsJSON(cmd) {
 				if err := printJSON(cmd.OutOrStdout(), map[string]bool{
 					"loggedOut": gone,
@@ -55,6 +56,8 @@ it at the next request.`,
 			switch {
 			case errors.Is(err, identity.ErrNoLogin):
 				return no("slipway login --list lists the logins", "logout: %v", err)
+			case err != nil && !gone:
+				return fmt.Errorf("logout: %w", err) // of the store
 			case err != nil:
 				return remoteFailed("end the session in your account there; slipway login --list lists the remaining logins",
 					"logout: %s", inOneLine(err))
@@ -117,6 +120,8 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 	switch {
 	case errors.Is(err, identity.ErrNoLogin):
 		return no("slipway ps lists the logins of callers", "logout: %v", err)
+	case err != nil && !errors.Is(err, identity.ErrNotRevoked):
+		return fmt.Errorf("logout: %w", err) // of the store
 	case err != nil:
 		return remoteFailed("slipway ps lists the logins that remain", "logout: %s", inOneLine(err))
 	}
