@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -144,7 +145,7 @@ func (f *decisionFlags) situationFlags(cmd *cobra.Command) {
 }
 
 // request returns the request about an item with arguments as NAME=VALUE.
-func (f *decisionFlags) request(item string, arguments []string) (*policy.Request, error) {
+func (f *decisionFlags) request(cmd *cobra.Command, item string, arguments []string) (*policy.Request, error) {
 	switch f.kind {
 	case "tool":
 		f.c.Tool = item
@@ -177,7 +178,7 @@ func (f *decisionFlags) request(item string, arguments []string) (*policy.Reques
 	}
 	r, err := f.c.Request()
 	if err != nil {
-		return nil, usage("slipway policy explain policy.cedar github/create_issue --user ann", "%v", err)
+		return nil, usage(cmd.CommandPath()+" --help", "%v", err)
 	}
 	return r, f.addHints(&r.Item)
 }
@@ -202,9 +203,8 @@ func untypedArguments(object string, pairs []string) (json.RawMessage, error) {
 		if len(pairs) > 0 {
 			return nil, usage("leave one of them out", "--json-args and NAME=VALUE exclude each other")
 		}
-		var any map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(object), &any); err != nil {
-			return nil, usage(`for example '{"amount": 5}'`, "--json-args: %v", err)
+		if !json.Valid([]byte(object)) || !jsonscan.IsObject([]byte(object)) {
+			return nil, usage(`for example '{"amount": 5}'`, "--json-args: want a JSON object")
 		}
 		return json.RawMessage(object), nil
 	}

@@ -45,8 +45,8 @@ annotations and ids. The exit code is 1 if a rule is invalid.`,
 				}
 			}
 			return show(cmd, &s, func(w io.Writer, s *policySummary) error {
-				_, err := fmt.Fprintf(w, "%s: valid, %d rules: %d permit, %d forbid (%d until the user approves)\n",
-					s.File, s.Rules, s.Rules-s.Forbids, s.Forbids, s.Approvals)
+				_, err := fmt.Fprintf(w, "%s: valid, %s: %d permit, %d forbid (%d until the user approves)\n",
+					s.File, count(s.Rules, "rule"), s.Rules-s.Forbids, s.Forbids, s.Approvals)
 				return err
 			})
 		},

@@ -59,7 +59,7 @@ that decide. The exit code is 1 if the request is denied.
 			if err != nil {
 				return err
 			}
-			r, err := f.request(args[1], args[2:])
+			r, err := f.request(cmd, args[1], args[2:])
 			if err != nil {
 				return err
 			}

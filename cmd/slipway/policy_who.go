@@ -36,7 +36,7 @@ each may do with an item, with the best arguments and at the best time.
 			if err != nil {
 				return err
 			}
-			r, err := f.request(args[1], nil)
+			r, err := f.request(cmd, args[1], nil)
 			if err != nil {
 				return err
 			}

@@ -10,13 +10,16 @@ import (
 	"io"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -100,19 +103,23 @@ func (s *Set) Holders() []Holder {
 // entities calls found with each entity that rules name.
 func (s *Set) entities(found func(types.EntityUID)) {
 	for _, r := range s.Rules() {
-		tree := (*ast.Policy)(r.program.policy.AST())
-		found(scopeOf(tree.Principal))
-		found(scopeOf(tree.Resource))
-		for _, c := range tree.Conditions {
-			ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
-				if v, ok := n.(ast.NodeValue); ok {
-					if uid, ok := v.Value.(types.EntityUID); ok {
-						found(uid)
-					}
+		entitiesOf((*ast.Policy)(r.program.policy.AST()), found)
+	}
+}
+
+// entitiesOf calls found with each entity that a rule names.
+func entitiesOf(tree *ast.Policy, found func(types.EntityUID)) {
+	found(scopeOf(tree.Principal))
+	found(scopeOf(tree.Resource))
+	for _, c := range tree.Conditions {
+		ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
+			if v, ok := n.(ast.NodeValue); ok {
+				if uid, ok := v.Value.(types.EntityUID); ok {
+					found(uid)
 				}
-				return true
-			})
-		}
+			}
+			return true
+		})
 	}
 }
 
@@ -242,33 +249,96 @@ const maxCases = 10_000
 
 // ParseCases parses a JSON array of cases, or an object with the member "cases".
 func ParseCases(text []byte) ([]Case, error) {
-	var file struct {
-		Cases []Case `json:"cases"`
+	list := bytes.TrimSpace(text)
+	if len(list) == 0 || list[0] != '[' {
+		var file map[string]json.RawMessage
+		if err := json.Unmarshal(list, &file); err != nil {
+			return nil, readable(err)
+		}
+		if err := checkMembers(file, "cases"); err != nil {
+			return nil, err
+		}
+		list = file["cases"]
 	}
-	trimmed := bytes.TrimSpace(text)
-	target := any(&file)
-	if len(trimmed) > 0 && trimmed[0] == '[' {
-		target = &file.Cases
+	var texts []json.RawMessage
+	if len(list) > 0 {
+		if err := json.Unmarshal(list, &texts); err != nil {
+			return nil, readable(err)
+		}
 	}
-	d := json.NewDecoder(bytes.NewReader(trimmed))
-	d.DisallowUnknownFields() // a misspelt member would test something else
-	if err := d.Decode(target); err != nil {
-		return nil, err
+	if len(texts) == 0 || len(texts) > maxCases {
+		return nil, fmt.Errorf("%d cases, want 1 to %d", len(texts), maxCases)
 	}
-	if len(file.Cases) == 0 || len(file.Cases) > maxCases {
-		return nil, fmt.Errorf("%d cases, want 1 to %d", len(file.Cases), maxCases)
-	}
-	for i := range file.Cases {
-		c := &file.Cases[i]
+	cases := make([]Case, len(texts))
+	for i := range cases {
+		c := &cases[i]
+		err := c.parse(texts[i])
 		c.Name = cmp.Or(c.Name, fmt.Sprintf("case %d", i+1))
-		if _, err := c.Request(); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
-		if !slices.Contains([]string{"allow", "deny", "ask"}, c.Expect) {
-			return nil, fmt.Errorf(`%s: expect %q: want "allow", "deny" or "ask"`, c.Name, c.Expect)
+	}
+	return cases, nil
+}
+
+// caseMembers are the members of a case.
+var caseMembers = sync.OnceValue(func() (names []string) {
+	for f := range reflect.TypeFor[Case]().Fields() {
+		names = append(names, f.Tag.Get("json"))
+	}
+	return names
+})
+
+// parse parses and checks a case. With an error, it has at least the name, if there is one.
+func (c *Case) parse(text []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return readable(err)
+	}
+	_ = json.Unmarshal(members["name"], &c.Name) // first, for errors
+	if err := checkMembers(members, caseMembers()...); err != nil {
+		return err // it would test something else
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields() // of hints
+	if err := d.Decode(c); err != nil {
+		return readable(err)
+	}
+	if c.Arguments != nil && !jsonscan.IsObject(c.Arguments) {
+		return errors.New("arguments: want an object")
+	}
+	if _, err := c.Request(); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"allow", "deny", "ask"}, c.Expect) {
+		return fmt.Errorf(`expect %q: want "allow", "deny" or "ask"`, c.Expect)
+	}
+	return nil
+}
+
+// checkMembers returns an error for a member that is none of the known ones.
+func checkMembers(members map[string]json.RawMessage, known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("unknown member %q: %s", name, suggestion(name, known))
 		}
 	}
-	return file.Cases, nil
+	return nil
+}
+
+// readable returns an error of package json without the types of this program.
+func readable(err error) error {
+	var kind *json.UnmarshalTypeError
+	var clock *time.ParseError
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Errorf("%s: unexpected %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("unexpected %s, want a list of cases, each an object", kind.Value)
+	case errors.As(err, &clock):
+		return fmt.Errorf("time %q: want a time such as 2026-01-31T09:00:00Z", clock.Value)
+	}
+	return err
 }
 
 // Request returns the question that the case asks.

@@ -147,7 +147,23 @@ when { context.arguments has repo && context.arguments.repo has owner && context
 // TestInvalid: mistakes are found when the rules are read, with the line.
 func TestInvalid(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"syntax": {"permit (principal, action, resource)", "p.cedar"},
+		"syntax": {
+			"permit (principal, action, resource)",
+			`p.cedar:1:37: unexpected end of the policy, want ";"`,
+		},
+		"unexpected token": {"permit (principal; action, resource);", `unexpected ";", want ","`},
+		"tool without a server": {
+			`forbid (principal, action, resource == Tool::"delete");`,
+			`p.cedar:1:1: Tool::"delete" names no server: want Tool::"SERVER/NAME"`,
+		},
+		"resource without a server": {
+			`forbid (principal, action, resource) when { resource == Resource::"file:///etc/passwd" };`,
+			`Resource::"file:///etc/passwd" names no server: want Resource::"SERVER/URI"`,
+		},
+		"prompt without a name": {
+			`permit (principal, action, resource) when { resource in [Server::"a", Prompt::"a/"] };`,
+			`Prompt::"a/" names no server`,
+		},
 		"hint": {
 			"\npermit (principal, action == Action::\"call\", resource) when { resource.readonly };",
 			"p.cedar:2:1: ",
@@ -385,6 +401,28 @@ permit (principal, action, resource == Tool::"billing/refund") when { principal 
 		who := &mcp.Principal{Groups: []string{tt.group}, Roles: []string{tt.role}}
 		if name, near := set.Misnamed(&policy.Request{Principal: who, Item: item}); name != tt.name || near != tt.near {
 			t.Errorf("Misnamed(%+v) = %s, %s, want %s, %s", tt, name, near, tt.name, tt.near)
+		}
+	}
+}
+
+// TestMistakesInCases: a mistake in a case says where and what it is, rather than test something else.
+func TestMistakesInCases(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"cases":[]}`:   "0 cases, want 1 to 10000",
+		`{"case":[{}]}`:  `unknown member "case": did you mean cases?`,
+		`"x"`:            "unexpected string, want a list of cases, each an object",
+		`[3]`:            "case 1: unexpected number",
+		`[{"name":"n"}]`: "n: want one of tool, prompt, resource and server",
+		`[{"tool":"a/b","expect":"deny"},{"name":"n","tool":"a/b","expct":"deny"}]`: `n: unknown member "expct": did you ` +
+			`mean expect?`,
+		`[{"tool":"a/b","expect":"deny","arguments":"x"}]`:   "case 1: arguments: want an object",
+		`[{"tool":"a/b","expect":"deny","groups":"x"}]`:      "case 1: groups: unexpected string",
+		`[{"tool":"a/b","expect":"deny","time":"tomorrow"}]`: `case 1: time "tomorrow": want a time such as 2026-`,
+		`[{"tool":"a/b","expect":"maybe"}]`:                  `case 1: expect "maybe": want "allow", "deny" or "ask"`,
+		`[{"tool":"b","expect":"deny"}]`:                     `case 1: "b" is not SERVER/NAME`,
+	} {
+		if _, err := policy.ParseCases([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("ParseCases(%s) = %v, want %q", text, err, want)
 		}
 	}
 }

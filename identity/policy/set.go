@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -168,11 +169,28 @@ func placeOf(err error) (line, column int, reason string) {
 				if at, ok := strings.CutPrefix(reason, "error at "); ok { // the same place again
 					_, reason, _ = strings.Cut(at, " ")
 				}
-				return line, column, reason
+				return line, column, withTokens(reason)
 			}
 		}
 	}
 	return 0, 0, reason
+}
+
+// withTokens returns a parser's reason, with the token that was found and the one that was expected in plain words.
+func withTokens(reason string) string {
+	_, tokens, ok := strings.Cut(reason, ": exact got ")
+	if !ok {
+		_, tokens, ok = strings.Cut(reason, ": got ")
+	}
+	at := strings.LastIndex(tokens, " want ")
+	if !ok || at < 0 {
+		return reason
+	}
+	got, want := tokens[:at], tokens[at+len(" want "):]
+	if got == "" {
+		return fmt.Sprintf("unexpected end of the policy, want %q", want)
+	}
+	return fmt.Sprintf("unexpected %q, want %q", got, want)
 }
 
 // source is where rules are from.
@@ -314,8 +332,30 @@ func newRule(p *cedar.Policy, line int, from source) (*Rule, error) {
 	if from == inFile && named && !isRuleID(r.ID) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
+	if err := checkItems(tree); err != nil {
+		return r, err
+	}
 	r.program = &program{policy: p}
 	return r, nil
+}
+
+// checkItems returns an error if a rule names an item without its server: it would never apply.
+func checkItems(tree *ast.Policy) (err error) {
+	entitiesOf(tree, func(uid types.EntityUID) {
+		rest := "NAME"
+		switch uid.Type {
+		case "Tool", "Prompt":
+		case "Resource":
+			rest = "URI"
+		default:
+			return
+		}
+		server, name, _ := strings.Cut(string(uid.ID), "/")
+		if server == "" || name == "" || strings.HasSuffix(server, ":") { // the scheme of a URI
+			err = cmp.Or(err, fmt.Errorf("%s names no server: want %s::\"SERVER/%s\"", uid, uid.Type, rest))
+		}
+	})
+	return err
 }
 
 // conditionsOf returns a rule that applies to everything under the same conditions, with its
