@@ -151,7 +151,7 @@ func Layers() *Plan {
 				Module: "github.com/klauspost/compress",
 				Rooms:  []string{"mcpb", "mcpb/internal/zip"},
 				Saves: "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it " +
-					"has no dependencies of its own",
+					"UTF-8, with the tables of x/text (0.8 MB); only its package html is linked",
 			},
 			{
 				Module: "github.com/temoto/robotstxt",
@@ -161,8 +161,8 @@ func Layers() *Plan {
 			{
 				Module: "golang.org/x/net",
 				Rooms:  []string{"sitebuild/internal/webpage"},
-				Saves: "the HTML parser, which reads broken pages as browsers do; only its package html is linked, and it " +
-					"has no dependencies of its own",
+				Saves: "the HTML parser, which reads broken pages as browsers do, and the encodings of pages that are not " +
+					"UTF-8, with the tables of x/text (0.8 MB); only its package html is linked",
 			},
 			{
 				Module: "golang.org/x/text",

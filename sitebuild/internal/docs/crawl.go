@@ -350,7 +350,7 @@ func (c *crawler) take(resp *http.Response, page *crawled) error {
 	page.address = &final
 	data, err := fsutil.ReadLimited(resp.Body, c.opts.MaxFileBytes)
 	if errors.As(err, new(*fsutil.TooLargeError)) {
-		err = fmt.Errorf("it has more than %d bytes", c.opts.MaxFileBytes)
+		err = fmt.Errorf("more than %d bytes", c.opts.MaxFileBytes)
 	}
 	if err != nil {
 		return err
@@ -360,7 +360,7 @@ func (c *crawler) take(resp *http.Response, page *crawled) error {
 	if c.left -= int64(len(data)); c.left < 0 {
 		return fmt.Errorf("all pages together have more than %d bytes", c.opts.MaxTotalBytes)
 	}
-	page.text = string(data)
+	page.text, _ = webpage.Decode(data, resp.Header.Get("Content-Type"))
 	page.file = c.fileOf(&final)
 	return nil
 }
@@ -414,7 +414,7 @@ func (c *crawler) assemble(ctx context.Context, fetched []*crawled) (*Set, error
 			if address == c.site.start.String() {
 				return nil, fmt.Errorf("fetch %s: %w", address, page.err)
 			}
-			r.set.Report.Add(finding(rulePageLeftOut, address, 0, "", "it is skipped: %s", page.err.Error()))
+			r.set.Report.Add(finding(rulePageLeftOut, address, 0, "", "the page is skipped: %s", page.err.Error()))
 			continue
 		}
 		if page.text == "" || known[page.file] {

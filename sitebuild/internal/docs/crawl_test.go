@@ -125,6 +125,19 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
+// TestCrawlEncoding reads a page in the encoding that the host declares.
+func TestCrawlEncoding(t *testing.T) {
+	w := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/html; charset=windows-1251")
+		fmt.Fprint(rw, "<main><h1>\xcf\xf0\xe8\xe2\xe5\xf2</h1></main>")
+	}))
+	defer w.Close()
+	set := crawl(t, w.URL+"/docs/", nil)
+	if home := set.Page("home"); home == nil || home.Title != "Привет" || len(set.Report.Findings()) > 0 {
+		t.Errorf("home %+v, findings %v", home, set.Report.Findings())
+	}
+}
+
 func TestCrawlLimit(t *testing.T) {
 	pages := make(map[string]string)
 	for i := range 30 {

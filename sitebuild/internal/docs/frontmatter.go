@@ -169,6 +169,9 @@ func decodeYAML(text string) (values map[string]any, err error) {
 	}
 	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
 		line, what := yamlError(err)
+		if errors.As(err, new(*yaml.TypeError)) {
+			return nil, &frontError{line + 1, "the front matter has no names: want lines such as title: Text"}
+		}
 		return nil, &frontError{line + 1, "the front matter is not YAML: " + what}
 	}
 	return values, nil

@@ -12,7 +12,12 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/order"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
 )
+
+// lineEnds makes every line end one that the parsers know. A lone carriage return is one in
+// CommonMark, too.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // newPage parses the text of a document as a page, without resolving its links. The page
 // is nil if it is hidden and Drafts is not set.
@@ -25,13 +30,16 @@ func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []che
 	}
 	var found []check.Finding
 	source = strings.TrimPrefix(source, "\ufeff")
+	if strings.HasPrefix(source, "\xff\xfe") || strings.HasPrefix(source, "\xfe\xff") {
+		source, _ = webpage.Decode([]byte(source), "") // UTF-16, as editors on Windows write it
+	}
 	if !utf8.ValidString(source) {
 		found = append(found,
 			finding(ruleNotUTF8, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
 				"save it as UTF-8", "the document is not UTF-8; its invalid bytes are removed"))
 		source = strings.ToValidUTF8(source, "")
 	}
-	source = strings.ReplaceAll(source, "\r\n", "\n")
+	source = lineEnds.Replace(source)
 	values, body, lines, err := splitFrontMatter(source)
 	if err != nil {
 		var fe *frontError

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
@@ -195,15 +196,22 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 		if entries++; entries > maxEntries {
 			return fmt.Errorf("more than %d files", maxEntries)
 		}
+		if d.IsDir() && name != "." && leftOut(path.Base(name)) {
+			return fs.SkipDir
+		}
+		if !utf8.ValidString(name) {
+			return r.skipName(all, name, d)
+		}
 		if d.IsDir() {
-			if name != "." && leftOut(path.Base(name)) {
-				return fs.SkipDir
-			}
 			return nil
+		}
+		if d.Type() == fs.ModeSymlink && all.formOf(name) != nil {
+			r.set.Report.Add(finding(ruleSymlink, r.place(name), 0, "copy the document, or include it in another",
+				"the document is skipped: it is a symbolic link, which is not followed"))
 		}
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			return nil // deleted in the meantime, or a link, which is not followed
+			return nil // deleted in the meantime, or not a file
 		}
 		r.files[name] = info
 		kind := all.formOf(name)
@@ -226,6 +234,20 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 		return nil
 	})
 	return all, err
+}
+
+// skipName skips a file or a folder whose name is not UTF-8, which has no path in a site.
+func (r *reader) skipName(all *found, name string, d fs.DirEntry) error {
+	if d.IsDir() {
+		r.set.Report.Add(finding(ruleUnreadable, r.place(name), 0, "rename it",
+			"the folder is skipped: its name is not UTF-8"))
+		return fs.SkipDir
+	}
+	if all.formOf(name) != nil {
+		r.set.Report.Add(finding(ruleUnreadable, r.place(name), 0, "rename it",
+			"the document is skipped: its name is not UTF-8"))
+	}
+	return nil
 }
 
 // leftOut reports whether a folder contains no documents by the author. That of VitePress

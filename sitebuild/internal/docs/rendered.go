@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
@@ -97,8 +96,9 @@ func (r *reader) withoutTwins(documents []document) []document {
 // no content of its own.
 func (r *reader) newRenderedPage(file, source string) (*Page, []check.Finding) {
 	var found []check.Finding
-	if !utf8.ValidString(source) {
-		found = append(found, finding(ruleNotUTF8, r.place(file), 0, "render it as UTF-8",
+	source, known := webpage.Decode([]byte(source), "")
+	if !known {
+		found = append(found, finding(ruleNotUTF8, r.place(file), 0, "declare its encoding, or render it as UTF-8",
 			"the page is not UTF-8; its invalid bytes are removed"))
 		source = strings.ToValidUTF8(source, "")
 	}

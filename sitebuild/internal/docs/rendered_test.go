@@ -82,6 +82,25 @@ func TestUnreadablePage(t *testing.T) {
 	}
 }
 
+// A page in another encoding is read as it declares; one that declares none is reported.
+func TestEncodings(t *testing.T) {
+	set, err := docs.Read(t.Context(), rendered(map[string]string{
+		"index.html":  "<main><h1>Manual</h1><p>Text.</p></main>",
+		"latin.html":  `<meta charset="iso-8859-1"><main><h1>Gr` + "\xfc\xdf" + `e</h1></main>`,
+		"silent.html": "<main><h1>Gr\xfc\xdfe</h1></main>",
+	}), "public", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := ruletest.Findings(&set.Report)
+	if len(found) != 1 || found[0].Rule.ID != "docs/not-utf8" || found[0].File != "public/silent.html" {
+		t.Errorf("findings %v, want one of docs/not-utf8", found)
+	}
+	if got := set.Page("latin").Title + " " + set.Page("silent").Title; got != "Grüße Gre" {
+		t.Errorf("titles %q", got)
+	}
+}
+
 // Documents in Markdown are never replaced by what was rendered from them.
 func TestMarkdownBeforeRendered(t *testing.T) {
 	set, err := docs.Read(t.Context(), rendered(map[string]string{

@@ -3,13 +3,17 @@ package docs_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
@@ -471,6 +475,44 @@ func TestNotUTF8(t *testing.T) {
 	}
 	if body := set.Page("a").Body; !strings.Contains(body, "caf noir") {
 		t.Errorf("the page is %q", body)
+	}
+}
+
+// TestUnusualFiles reads what editors of other systems write, and reports what it skips.
+func TestUnusualFiles(t *testing.T) {
+	files := fstest.MapFS{
+		"utf16.md":       {Data: []byte("\xff\xfe#\x00 \x00\xdc\x00\n\x00\n\x00t\x00")},
+		"mac.md":         {Data: []byte("# Mac\r\rOne.\r\r## Two\r\rThree.\r")},
+		"list.md":        {Data: []byte("---\n- a\n---\n# List\n")},
+		"link.md":        {Data: []byte("mac.md"), Mode: fs.ModeSymlink},
+		"link.png":       {Data: []byte("mac.md"), Mode: fs.ModeSymlink},
+		"caf\xe9.md":     {Data: []byte("# Lost\n")},
+		"d\xe9/inner.md": {Data: []byte("# Lost\n")},
+	}
+	set, err := docs.Read(t.Context(), files, "x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := set.Page("utf16"); p == nil || p.Title != "Ü" {
+		t.Errorf("UTF-16: %+v", p)
+	}
+	p := set.Page("mac")
+	if p == nil || p.Title != "Mac" || len(p.Sections) != 2 || !strings.Contains(p.Body, "\nThree.\n") {
+		t.Errorf("carriage returns: %+v", p)
+	}
+	var got []string
+	for _, f := range ruletest.Findings(&set.Report) {
+		got = append(got, fmt.Sprintf("%s: %s [%s]", f.File, f.Message, f.Rule.ID))
+	}
+	slices.Sort(got)
+	want := []string{
+		"x/caf\xe9.md: the document is skipped: its name is not UTF-8 [docs/unreadable]",
+		"x/d\xe9: the folder is skipped: its name is not UTF-8 [docs/unreadable]",
+		"x/link.md: the document is skipped: it is a symbolic link, which is not followed [docs/symlink]",
+		"x/list.md: the front matter has no names: want lines such as title: Text [docs/front-matter]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
