@@ -16,7 +16,7 @@ type Input struct {
 // NewInput returns the input that builds a site from arg. An error is an [*Error].
 func NewInput(arg string, opts *sitebuild.InputOptions) (*Input, error) {
 	arg = normalize(arg)
-	if !strings.Contains(arg, "://") {
+	if !strings.Contains(arg, "://") && (opts == nil || opts.As != "crawl") {
 		if _, err := stat(arg); err != nil {
 			return nil, err
 		}

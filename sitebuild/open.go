@@ -112,6 +112,12 @@ func Open(path string, opts *InputOptions) (Input, error) {
 	if opts == nil {
 		opts = &InputOptions{}
 	}
+	if opts.As == "crawl" && !strings.Contains(path, "://") {
+		return nil, &InputError{
+			Why:  "it is not the URL of a website",
+			Hint: "want a URL such as https://example.com/docs/",
+		}
+	}
 	info, err := os.Stat(path)
 	if err != nil && !strings.Contains(path, "://") {
 		return nil, err
@@ -141,7 +147,7 @@ func Open(path string, opts *InputOptions) (Input, error) {
 		}
 	}
 	return nil, &InputError{
-		Why:  "no site can be built of it",
+		Why:  "no site can be built from it",
 		Hint: hint(path, info),
 	}
 }
@@ -151,11 +157,39 @@ func hint(path string, info fs.FileInfo) string {
 	if isSite(path, info) {
 		return "it is a site already: slipway site freeze " + path + " rewrites it"
 	}
+	if strings.Contains(path, "://") {
+		return "slipway site build --crawl " + path + " reads a website, page by page"
+	}
+	if sources := unrendered(path, info); sources != "" {
+		return "render the " + sources + " to HTML first, and build the site from the folder with the pages"
+	}
 	var list []string
 	for _, k := range kinds() {
 		list = append(list, k.about)
 	}
-	return "a site is built of " + strings.Join(list, "; ")
+	return "a site is built from " + strings.Join(list, "; ")
+}
+
+// unrendered returns the markup of the documents at path that are read in rendered form
+// only, or "".
+func unrendered(path string, info fs.FileInfo) string {
+	names := []string{path}
+	if info != nil && info.IsDir() {
+		entries, _ := os.ReadDir(path) // a folder that cannot be read has no documents
+		names = nil
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range names {
+		switch strings.ToLower(filepath.Ext(name)) {
+		case ".rst":
+			return "reStructuredText (with Sphinx, for example)"
+		case ".adoc", ".asciidoc":
+			return "AsciiDoc (with Antora or Asciidoctor, for example)"
+		}
+	}
+	return ""
 }
 
 // renamed is an input with overridden site names.

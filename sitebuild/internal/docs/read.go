@@ -89,7 +89,27 @@ func (r *reader) find(ctx context.Context, given *config) ([]document, error) {
 		r.set.used.documents++
 		r.set.used.bytes += d.size
 	}
+	r.findUnrendered()
 	return r.choose(documents), nil
+}
+
+// findUnrendered reports the documents that are read in rendered form only.
+func (r *reader) findUnrendered() {
+	if r.system == renderedSystem {
+		return
+	}
+	var names []string
+	for name := range r.files {
+		inside := r.config.root == "" || strings.HasPrefix(name, r.config.root+"/")
+		if inside && slices.Contains([]string{".rst", ".adoc", ".asciidoc"}, strings.ToLower(path.Ext(name))) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		r.set.Report.Add(finding(ruleUnrendered, r.place(slices.Min(names)), 0,
+			"render them to HTML, and build a site from the folder with the pages",
+			"documents in reStructuredText or AsciiDoc are skipped: %d", len(names)))
+	}
 }
 
 // newReader returns a reader without documents. prefix precedes the names of files in

@@ -15,8 +15,9 @@ var (
 	ruleNotUTF8       = rules.Warning("docs/not-utf8", "bytes that are not UTF-8")
 	ruleUnreadable    = rules.Warning("docs/unreadable",
 		"an HTML page, a notebook, a Word document or PDF that cannot be read, or a name that is not UTF-8")
-	ruleSymlink  = rules.Note("docs/symlink", "a document that is a symbolic link")
-	ruleTooLarge = rules.Warning("docs/too-large",
+	ruleUnrendered = rules.Note("docs/unrendered", "documents in reStructuredText or AsciiDoc beside others")
+	ruleSymlink    = rules.Note("docs/symlink", "a document that is a symbolic link")
+	ruleTooLarge   = rules.Warning("docs/too-large",
 		"a document of more than 4 MiB, or a notebook, Word document or PDF of more than 64 MiB")
 	ruleInclude    = rules.Warning("docs/include", "an included file that is missing from the folder")
 	ruleNavigation = rules.Warning("docs/navigation",

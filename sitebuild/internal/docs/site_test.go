@@ -485,6 +485,8 @@ func TestUnusualFiles(t *testing.T) {
 		"mac.md":         {Data: []byte("# Mac\r\rOne.\r\r## Two\r\rThree.\r")},
 		"list.md":        {Data: []byte("---\n- a\n---\n# List\n")},
 		"link.md":        {Data: []byte("mac.md"), Mode: fs.ModeSymlink},
+		"a.rst":          {Data: []byte("A\n=\n")},
+		"b/c.ADOC":       {Data: []byte("= C\n")},
 		"link.png":       {Data: []byte("mac.md"), Mode: fs.ModeSymlink},
 		"caf\xe9.md":     {Data: []byte("# Lost\n")},
 		"d\xe9/inner.md": {Data: []byte("# Lost\n")},
@@ -506,6 +508,7 @@ func TestUnusualFiles(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
+		"x/a.rst: documents in reStructuredText or AsciiDoc are skipped: 2 [docs/unrendered]",
 		"x/caf\xe9.md: the document is skipped: its name is not UTF-8 [docs/unreadable]",
 		"x/d\xe9: the folder is skipped: its name is not UTF-8 [docs/unreadable]",
 		"x/link.md: the document is skipped: it is a symbolic link, which is not followed [docs/symlink]",
