@@ -151,7 +151,7 @@ func pathsOf(uri string) (paths []string) {
 
 // compareType reports a MIME type other than that in the manifest.
 func (f *contents) compareType(want listedResource, m located) {
-	if f.resource > 0 && want.mimeType != "" && m.text() != want.mimeType {
+	if f.resource > 0 && want.mimeType != "" && m.text() != want.mimeType && f.others() == nil {
 		f.At(m.at).Add(ruleMIMEType, "/mimeType", "clients rely on the type in the manifest",
 			"the file has the type %q, the manifest %q", m.text(), want.mimeType)
 	}

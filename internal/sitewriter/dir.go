@@ -36,7 +36,7 @@ type ForeignError struct {
 // Error implements the error interface.
 func (e *ForeignError) Error() string {
 	if e.Files > 1 {
-		return fmt.Sprintf("%s and %d other files already exist and were not written by slipway", e.Path, e.Files-1)
+		return fmt.Sprintf("%d files already exist and were not written by slipway, such as %s", e.Files, e.Path)
 	}
 	return e.Path + " already exists and was not written by slipway"
 }
@@ -76,7 +76,7 @@ func (d *directory) begin(o *Options) (target, error) {
 	t := &dirTarget{root: root}
 	if err := t.open(o); err != nil {
 		root.Close()
-		return nil, err
+		return nil, t.located(err)
 	}
 	return t, nil
 }
@@ -241,7 +241,7 @@ const (
 func (t *dirTarget) commit(ctx context.Context, w *writer) error {
 	plan, err := t.compare(ctx, w)
 	if err != nil {
-		return err
+		return t.located(err)
 	}
 	for i := range plan.states {
 		switch plan.states[i] {
@@ -260,7 +260,16 @@ func (t *dirTarget) commit(ctx context.Context, w *writer) error {
 	if w.opts.DryRun {
 		return nil
 	}
-	return t.apply(ctx, w, plan)
+	return t.located(t.apply(ctx, w, plan))
+}
+
+// located names the folder in an error about a path in it.
+func (t *dirTarget) located(err error) error {
+	var failed *fs.PathError
+	if dir := t.dir(); dir != "" && errors.As(err, &failed) && !strings.HasPrefix(failed.Path, dir) {
+		return fmt.Errorf("write %s: %w", dir, err)
+	}
+	return err
 }
 
 // dirPlan lists the changes to a folder.

@@ -118,6 +118,22 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestErrorNamesFolder: the paths in errors are below the folder that is written.
+func TestErrorNamesFolder(t *testing.T) {
+	for _, obstacle := range []string{".staticmcp", "mcp.json/x", "tools"} {
+		dir := filepath.Join(t.TempDir(), "public")
+		name := filepath.Join(dir, filepath.FromSlash(obstacle))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		opts := &sitewriter.Options{Adopt: true}
+		_, err := sitewriter.Write(t.Context(), site(named("Rome", "Rome")), sitewriter.Dir(dir), opts)
+		if err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v, want an error that names %s", obstacle, err, dir)
+		}
+	}
+}
+
 func TestCollisions(t *testing.T) {
 	ctx := context.Background()
 	list := []*sitewriter.Answer{
