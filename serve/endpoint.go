@@ -88,7 +88,7 @@ func (o *Options) proveNames(ctx context.Context, src mcp.Source) error {
 	if err != nil {
 		return fmt.Errorf("endpoints and quotas: %w", err)
 	}
-	unknown := cat.Growing // sources of which items may be missing
+	unknown := false // sources of which items may be missing
 	for i := range cat.Sources {
 		unknown = unknown || cat.Sources[i].Unknown
 	}

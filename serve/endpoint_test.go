@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -138,6 +139,16 @@ func TestEndpointOfASingleSource(t *testing.T) {
 	}
 }
 
+// growing is a company to which servers may be added later, as to that of a definitions file.
+type growing struct{ company }
+
+func (g growing) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	cat, err := g.company.Catalog(ctx)
+	cat = cat.Copy()
+	cat.Growing = true
+	return cat, err
+}
+
 // TestQuotaNames: a quota that matches no tool is a warning.
 func TestQuotaNames(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -154,7 +165,7 @@ func TestQuotaNames(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Observer.Started = func(*serve.Info) { cancel() }
-		err = serve.Run(ctx, company{servers: []string{"a", "tickets"}}, o)
+		err = serve.Run(ctx, growing{company{servers: []string{"a", "tickets"}}}, o)
 		cancel()
 		if warned := strings.Contains(log.String(), "quota matches no tool"); err != nil || warned != want {
 			t.Errorf("%s: %v, warned %t, want %t: %s", text, err, warned, want, &log)

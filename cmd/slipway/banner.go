@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -106,7 +107,7 @@ func counts(cat *mcp.Catalog) string {
 		words = append(words, count(n, "resource template"))
 	}
 	text := strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
-	if cat.Growing {
+	if slices.ContainsFunc(cat.Sources, func(s mcp.JoinedSource) bool { return s.Unknown }) {
 		text += " so far; servers are still starting"
 	}
 	return text
