@@ -47,6 +47,10 @@ func TestNATSRestart(t *testing.T) {
 		if len(a.Members()) != 2 {
 			t.Error("a replica was forgotten because the engine failed")
 		}
+		eventually(t, "an error that says what has failed", func() bool {
+			_, err := e.Get(t.Context(), "g/other")
+			return err != nil && strings.HasSuffix(err.Error(), ": the connection was lost")
+		})
 		if empty {
 			s.Empty(t)
 		}

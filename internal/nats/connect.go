@@ -43,11 +43,17 @@ func (e *Engine) connection(ctx context.Context) (*nats.Conn, error) {
 	e.mu.Unlock()
 	select {
 	case <-a.done:
+		if a.err == nil && a.nc.IsReconnecting() { // a call would say that a buffer is full
+			return nil, fmt.Errorf("%s: %w", strings.Join(e.hosts, ", "), errDisconnected)
+		}
 		return a.nc, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
+
+// errDisconnected is the error of calls while the client connects again.
+var errDisconnected = errors.New("the connection was lost")
 
 // connect makes an attempt.
 func (e *Engine) connect(a *attempt) {

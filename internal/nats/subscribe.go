@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,7 +131,10 @@ var errSubscriptionEnded = errors.New("the subscription was closed")
 // end makes Next return err.
 func (s *subscription) end(err error) {
 	s.once.Do(func() {
-		s.err = errors.Join(errors.New("the subscription was interrupted"), err)
+		s.err = errors.New("the subscription was interrupted")
+		if err != nil {
+			s.err = fmt.Errorf("the subscription was interrupted: %w", err)
+		}
 		close(s.done)
 	})
 }
