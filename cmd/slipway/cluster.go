@@ -62,14 +62,7 @@ func (f *clusterFlags) join(
 	})
 	if err != nil {
 		_ = engine.Close()
-		hint := "check that the engine runs, and the URL"
-		if errors.Is(err, cluster.ErrRefused) {
-			hint = "check the user in the URL, and --cluster-password-file"
-		}
-		if errors.Is(err, cluster.ErrFormat) {
-			hint = "stop the replicas of the other format first, or give these a cluster of their own with ?name=NAME"
-		}
-		return nil, remoteFailed(hint, "join the cluster: %v", err)
+		return nil, remoteFailed(engineHint(err), "join the cluster: %v", err)
 	}
 	// ctx may have ended when the server stops.
 	leave = func() {
@@ -177,4 +170,15 @@ func (f *clusterFlags) checkAdvertised() error {
 func unspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// engineHint returns what to do after an error of an engine.
+func engineHint(err error) string {
+	switch {
+	case errors.Is(err, cluster.ErrRefused):
+		return "check the user in the URL, and --cluster-password-file"
+	case errors.Is(err, cluster.ErrFormat):
+		return "stop the replicas of the other format first, or give these a cluster of their own with ?name=NAME"
+	}
+	return "check that the engine runs, and the URL with its name"
 }

@@ -41,7 +41,7 @@ PRINCIPAL is the name that the audit log has for the user.`,
 			defer cancel()
 			done := revokedApprovals{Principal: args[0]}
 			if done.Revoked, err = serve.RevokeApprovals(ctx, engine, args[0]); err != nil {
-				return remoteFailed("check that the engine runs, and the URL with its name", "revoke approvals: %v", err)
+				return remoteFailed(engineHint(err), "revoke approvals: %v", err)
 			}
 			return show(cmd, done, printRevoked)
 		},

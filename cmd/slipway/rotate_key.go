@@ -61,7 +61,7 @@ that file instead.`,
 			defer cancel()
 			done, err := cluster.RotateKey(ctx, engine, keep)
 			if err != nil {
-				return remoteFailed("check that the engine runs, and the URL with its name", "rotate the key: %v", err)
+				return remoteFailed(engineHint(err), "rotate the key: %v", err)
 			}
 			return show(cmd, done, printRotation)
 		},
