@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -103,7 +105,11 @@ func (f *accessFlags) openEndpoints(log *slog.Logger) error {
 	for _, named := range []map[string][]string{scopes, policies} {
 		for name := range named {
 			if items[name] == nil {
-				return usage("--endpoint "+name+"=SERVER", "serve: there is no endpoint %q", name)
+				hint := "--endpoint " + name + "=SERVER"
+				if near := nearest.DidYouMean(name, slices.Sorted(maps.Keys(items))); near != "" {
+					hint = fmt.Sprintf("did you mean %q?", near)
+				}
+				return usage(hint, "serve: there is no endpoint %q", name)
 			}
 		}
 	}
@@ -180,7 +186,10 @@ func parseProxy(text string) (netip.Prefix, error) {
 		return addr.Prefix(addr.BitLen())
 	}
 	p, err := netip.ParsePrefix(text)
-	return p.Masked(), err
+	if err != nil {
+		return p, fmt.Errorf("%q is neither an address nor a network", text)
+	}
+	return p.Masked(), nil
 }
 
 // authentication returns the authentication settings, or nil if none are configured.
