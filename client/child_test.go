@@ -149,7 +149,7 @@ func TestEndsAfterEachCall(t *testing.T) {
 func TestNothingLeaksOverRestarts(t *testing.T) {
 	leaks(t)
 	restarts := 100
-	if race.Enabled || testing.Short() {
+	if race.Short() {
 		restarts = 20
 	}
 	src := open(t, meanly(t, "one call"), nil)

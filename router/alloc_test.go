@@ -111,7 +111,7 @@ func BenchmarkInput(b *testing.B) {
 // TestInputRatio: a call with its checks takes at most 1.5 times as long as a bare
 // decode. The two alternate, so that a busy machine slows down both.
 func TestInputRatio(t *testing.T) {
-	if testing.Short() || race.Enabled {
+	if race.Short() {
 		t.Skip("measures time")
 	}
 	r := newBusy(t)

@@ -15,7 +15,7 @@ import (
 // TestOptionsOfOneKind type-checks programs: an option of another kind of feature must
 // not compile.
 func TestOptionsOfOneKind(t *testing.T) {
-	if testing.Short() || race.Enabled {
+	if race.Short() {
 		t.Skip("type-checks the standard library, which the race detector makes slow")
 	}
 	const head = `package p

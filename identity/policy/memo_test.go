@@ -162,7 +162,7 @@ func TestMemo(t *testing.T) {
 	effects := map[Effect]int{}
 	found, allowed := 0, 0
 	policies, least := 150, 200
-	if race.Enabled { // one goroutine decides
+	if race.Short() { // one goroutine decides
 		policies, least = 40, 20
 	}
 	giveOwnPlaces("read", "write", "gone")

@@ -23,7 +23,7 @@ import (
 // writes an answer of the same size. Both are measured alternately, in the same process,
 // over connections whose client costs almost nothing.
 func TestCPURatio(t *testing.T) {
-	if testing.Short() || race.Enabled {
+	if race.Short() {
 		t.Skip("measures")
 	}
 	const rounds, requests, bound = 11, 2000, 1.6

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // TestSuperlinear distinguishes linear from quadratic time and memory. The search of the
 // standard library costs the same with and without the race detector.
 func TestSuperlinear(t *testing.T) {
+	race.SkipLong(t)
 	var sink int
 	var kept [][]byte
 	tests := []struct {

@@ -2,10 +2,16 @@ package race
 
 import "testing"
 
-// SkipLong skips a test if the race detector is on. It is for tests that need much time with
-// the detector and have no concurrency of their own that shorter tests lack.
+// Short reports whether a test of many steps takes few: the race detector is on, or -short is set.
+func Short() bool { return Enabled || testing.Short() }
+
+// SkipLong skips a test if the race detector is on, or -short is set. It is for tests that need much
+// time with the detector and have no concurrency of their own that shorter tests lack.
 func SkipLong(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	if Enabled {
 		t.Skip("takes long with the race detector, and shorter tests have the same concurrency")
 	}

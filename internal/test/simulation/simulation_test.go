@@ -84,7 +84,7 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	n := *seeds
-	if n == 0 && race.Enabled {
+	if n == 0 && race.Short() {
 		n = 2
 	} else if n == 0 {
 		n = 10

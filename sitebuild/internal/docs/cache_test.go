@@ -72,7 +72,7 @@ func siteOf(t *testing.T, files fstest.MapFS, opts docs.Options) (site map[strin
 // that of the build before, after each change of the documents, and with a damaged cache.
 func TestCachedSite(t *testing.T) {
 	corpora := map[string]fstest.MapFS{"handbook": handbook()}
-	if !race.Enabled { // it is the largest, and built in the same way
+	if !race.Short() { // it is the largest, and built in the same way
 		corpora["our docs"] = loaded(t, filepath.Join("..", "..", "..", "docs"))
 	}
 	systems, err := filepath.Glob(filepath.Join("testdata", "systems", "*.txtar"))

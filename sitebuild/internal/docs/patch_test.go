@@ -243,7 +243,7 @@ func (r *refreshed) edit() string {
 
 // refreshSteps returns how many random edits are compared with whole builds.
 func refreshSteps() int {
-	if race.Enabled { // one goroutine does most of the work
+	if race.Short() { // one goroutine does most of the work
 		return 8
 	}
 	return 20
