@@ -214,6 +214,7 @@ func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 			Name:      own,
 			Arguments: params.Arguments,
 			Origins:   params.Origins,
+			Index:     params.Index,
 		}
 	}
 	return e.Source.CallTool(ctx, params)

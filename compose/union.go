@@ -237,6 +237,7 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 			Name:      own.name,
 			Arguments: params.Arguments,
 			Origins:   params.Origins,
+			Index:     params.Index,
 		}
 	}
 	result, err := u.selectPart(ctx, own.part).CallTool(ctx, params)

@@ -103,6 +103,10 @@ type CallToolParams struct {
 	// nil for a direct call by a program. A Source that joins others must pass them on, and
 	// must reject a call whose name now refers to another tool.
 	Origins []Origin `json:"-"`
+	// Index, which may be nil, holds where the members of Arguments are, from when the server
+	// read them: Argument and StringArgument do not scan the text again. An index of another
+	// text is ignored.
+	Index *jsonscan.Index `json:"-"`
 }
 
 // Argument returns the raw JSON of the named argument, or nil if it is absent. If the
@@ -111,7 +115,7 @@ func (p *CallToolParams) Argument(name string) json.RawMessage {
 	if p.Arguments == nil {
 		return nil
 	}
-	return jsonscan.Member(p.Arguments, name)
+	return p.Index.Member(p.Arguments, name)
 }
 
 // StringArgument returns the named string argument, and whether it exists. For arguments

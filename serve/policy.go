@@ -234,6 +234,7 @@ func (p *Policy) remembers(ctx context.Context, c *caller, op *server.Operation)
 	now := policy.Situation{Time: op.Time}
 	if op.Transport != transportFiles {
 		now.Arguments = op.Arguments
+		now.Index = op.Index
 	}
 	p.situate(&now, ctx, c, op.Transport, e)
 	rule, item, ok := e.Allows(c.principalOf(ctx), op.Catalog, op.Name, &now)
@@ -256,6 +257,7 @@ func (p *Policy) decide(ctx context.Context, c *caller, op *server.Operation) er
 	p.situate(&now, ctx, c, op.Transport, e)
 	if op.Method == methodCall && op.Name != "" && !op.Follows && op.Transport != transportFiles {
 		now.Arguments = op.Arguments
+		now.Index = op.Index
 	}
 	q := query{
 		policy: p,

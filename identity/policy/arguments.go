@@ -373,10 +373,10 @@ const argumentPrefix = "arguments."
 // fifth of a decision. What Cedar cannot represent becomes a string, so that a rule about it errs,
 // and a forbid denies; null counts as absent. An argument that is repeated, or given in another case, is
 // an error, because programs differ in which of them they read.
-func addArguments(context cedar.RecordMap, wanted []*argument, raw json.RawMessage) error {
+func addArguments(context cedar.RecordMap, wanted []*argument, now *Situation) error {
 	c := converter{left: maxArgumentItems}
 	for _, want := range wanted {
-		value, rival := jsonscan.OnlyMember(raw, want.name)
+		value, rival := now.Index.OnlyMember(now.Arguments, want.name)
 		if rival != nil {
 			return &argumentError{ambiguous(want.name, rival)}
 		}

@@ -750,7 +750,7 @@ func (r *reading) context(now *Situation) (types.Record, error) {
 				members["address"] = addr
 			}
 		case readsArguments:
-			if err := addArguments(members, r.arguments, now.Arguments); err != nil {
+			if err := addArguments(members, r.arguments, now); err != nil {
 				return types.Record{}, err
 			}
 		}

@@ -76,7 +76,10 @@ func (m *memo) allows(now *Situation) bool {
 	if m.rule == "" || !m.meets(now) {
 		return false
 	}
-	g := given{raw: now.Arguments}
+	g := given{
+		raw:   now.Arguments,
+		index: now.Index,
+	}
 	for i, name := range m.arguments {
 		if !g.find(i, name) {
 			return false

@@ -61,14 +61,15 @@ const (
 // given are the arguments of a call. The first of those that rules read are at hand.
 type given struct {
 	raw    json.RawMessage
+	index  *jsonscan.Index // of raw, or nil
 	wanted []*argument
 	values [4][]byte // of wanted
 }
 
 // read looks for arguments, and reports whether all can be converted. One that cannot fails all
 // rules, also those that do not get to it.
-func (g *given) read(wanted []*argument, raw json.RawMessage) bool {
-	g.raw = raw
+func (g *given) read(wanted []*argument, now *Situation) bool {
+	g.raw, g.index = now.Arguments, now.Index
 	g.wanted = wanted[:min(len(wanted), len(g.values))]
 	for i, a := range wanted {
 		if !g.find(i, a.name) {
@@ -80,7 +81,7 @@ func (g *given) read(wanted []*argument, raw json.RawMessage) bool {
 
 // find looks for the argument in a place, and reports whether it can be converted.
 func (g *given) find(i int, name string) bool {
-	value, rival := jsonscan.OnlyMember(g.raw, name)
+	value, rival := g.index.OnlyMember(g.raw, name)
 	if rival != nil || !isSimple(value) {
 		return false
 	}
@@ -101,7 +102,7 @@ func (g *given) value(in *instruction) []byte {
 			return g.values[i]
 		}
 	}
-	return jsonscan.Member(g.raw, a.name)
+	return g.index.Member(g.raw, a.name)
 }
 
 // isSimple reports whether an argument, which may be absent, is neither a list nor an object.
@@ -362,7 +363,7 @@ func (b *testBuilder) addContains(n ast.BinaryNode, yes, no int32) (first int32,
 
 // quick reports whether any open rule is met, if all of them have tests that are sure.
 func (c *candidates) quick(g *given, now *Situation) (met, sure bool) {
-	if !g.read(c.reads.arguments, now.Arguments) {
+	if !g.read(c.reads.arguments, now) {
 		return false, false
 	}
 	for _, rules := range [...]ruleList{c.forbids, c.permits} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -100,7 +101,18 @@ func TestQuick(t *testing.T) {
 					t.Errorf("%s { %s } with %.80s = %s, %d errors; want %s, %d", form, condition, raw, &got, len(got.Errors),
 						&want, len(want.Errors))
 				}
+				indexed := *r
+				indexed.Situation.Index = indexOf(r.Situation.Arguments)
+				for _, set := range []*Set{quick, slow} {
+					if got := set.Decide(&indexed); got.String() != want.String() || len(got.Errors) != len(want.Errors) {
+						t.Errorf("%s { %s } with an index of %.80s = %s, %d errors; want %s, %d", form, condition, raw, &got,
+							len(got.Errors), &want, len(want.Errors))
+					}
+				}
 				e.Tool(who, cat, "t", &r.Situation)
+				if _, _, ok := e.Allows(who, cat, "t", &indexed.Situation); ok {
+					checkAllowed(t, want.RuleID(), want.ItemID, &want)
+				}
 				if rule, item, ok := e.Allows(who, cat, "t", &r.Situation); ok {
 					allowed++
 					checkAllowed(t, rule, item, &want)
@@ -120,6 +132,40 @@ func TestQuick(t *testing.T) {
 		t.Errorf("%d of %d tests were sure, want at least half", sure, all)
 	} else if allowed < all/10 {
 		t.Errorf("%d of %d calls were allowed by memos alone, want more", allowed, all)
+	}
+}
+
+// indexOf returns the index of arguments, as a server has it.
+func indexOf(raw json.RawMessage) *jsonscan.Index {
+	x := &jsonscan.Index{}
+	_, _ = x.ValueAt(raw, 0, 0)
+	return x
+}
+
+// TestArgumentIndex decides by an index about arguments that a scan does not find.
+func TestArgumentIndex(t *testing.T) {
+	for _, condition := range []string{
+		`context.arguments.a == "x"`,
+		`context.arguments.a == "x" && context.arguments has b.c && context.arguments.b.c == 1`, // by Cedar
+	} {
+		set, err := Parse("p", []byte(`permit (principal, action, resource);
+forbid (principal, action == Action::"call", resource) when { context.arguments has a && `+condition+` };`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := NewEngine(set, nil)
+		who := &mcp.Principal{Name: "ann"}
+		cat := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t", Origins: []mcp.Origin{{Source: "s", Name: "t"}}}}}
+		now := &Situation{Arguments: json.RawMessage(`{"b":{"c":1},"a":"x"}`)}
+		now.Index = indexOf(now.Arguments)
+		e.Tool(who, cat, "t", &Situation{})
+		now.Arguments[0] = '-'
+		if _, _, ok := e.Allows(who, cat, "t", now); ok {
+			t.Errorf("%s: the memo has not used the index", condition)
+		}
+		if d := e.Tool(who, cat, "t", now); d.Effect != Deny {
+			t.Errorf("%s: %s, want deny", condition, &d)
+		}
 	}
 }
 

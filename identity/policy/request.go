@@ -11,6 +11,7 @@ import (
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -115,6 +116,8 @@ type Situation struct {
 	// Arguments are those of the call as a JSON object, or nil. The arguments of a prompt are
 	// strings.
 	Arguments json.RawMessage
+	// Index, which may be nil, is as in [mcp.CallToolParams].
+	Index *jsonscan.Index
 	// Time is when the request was received; zero means now.
 	Time time.Time
 	// Transport is one of the constants of package server, or "files".

@@ -263,7 +263,11 @@ func (s *session) answered(m *message) {
 	}
 	s.mu.Unlock()
 	if c != nil {
-		c <- reply{m.result, m.failure}
+		r := reply{result: m.result}
+		if m.failed {
+			r = reply{err: m.result}
+		}
+		c <- r
 	}
 }
 

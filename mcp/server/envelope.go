@@ -13,13 +13,14 @@ type message struct {
 	id     []byte // as written, or nil
 	method []byte // decoded
 	params []byte // the whole object, or nil
-	// response means that the message answers one of our own requests, with either result or
-	// failure, as written.
-	response        bool
-	result, failure []byte
+	// response means that the message answers one of our own requests, with result, as written, which
+	// is an error if failed.
+	response, failed bool
+	result           []byte
 
 	// Members of params that the hot methods need, as written.
 	name, uri, arguments, meta, cursor []byte
+	index                              jsonscan.Index // of arguments
 
 	size int // of the text
 }
@@ -181,7 +182,7 @@ func (m *message) keep(bit envelopeKey, raw []byte, s *shape) {
 	case keyResult:
 		m.result = raw
 	case keyError:
-		m.failure = raw
+		m.result, m.failed = raw, true
 	}
 }
 
@@ -236,7 +237,13 @@ func (m *message) scanParams(text []byte, start int, s *shape) (int, error) {
 		if *slot != nil {
 			s.fail(invalidRequest("params: duplicate member %q", key))
 		}
-		end, err := jsonscan.ValueAt(text, i, 2)
+		var end int
+		var err error
+		if slot == &m.arguments {
+			end, err = m.index.ValueAt(text, i, 2)
+		} else {
+			end, err = jsonscan.ValueAt(text, i, 2)
+		}
 		if err == nil {
 			*slot = text[i:end]
 		}
@@ -279,14 +286,18 @@ func foldsTo(key []byte, names ...string) string {
 const (
 	metaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	metaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaClientInfo         = "io.modelcontextprotocol/clientInfo"
 	metaLogLevel           = "io.modelcontextprotocol/logLevel"
 )
 
-// requestMeta is a request's _meta, scanned once.
+// requestMeta has the members of a request's _meta that the server needs, as written.
 type requestMeta struct {
-	raw                                                        []byte
-	version, capabilities, clientInfo, logLevel, progressToken []byte // as written
+	version, capabilities, logLevel, progressToken []byte
+}
+
+// readMeta scans the _meta of the message.
+func (rc *request) readMeta() *mcp.Error {
+	rc.metaRead = true
+	return rc.meta.scan(rc.msg.meta)
 }
 
 // scan validates a _meta object and stores the members that the server needs. raw is
@@ -295,7 +306,7 @@ func (r *requestMeta) scan(raw []byte) *mcp.Error {
 	if string(raw) == "null" {
 		raw = nil
 	}
-	*r = requestMeta{raw: raw}
+	*r = requestMeta{}
 	if raw == nil {
 		return nil
 	}
@@ -316,8 +327,6 @@ func (r *requestMeta) scan(raw []byte) *mcp.Error {
 			r.version = value
 		case metaClientCapabilities:
 			r.capabilities = value
-		case metaClientInfo:
-			r.clientInfo = value
 		case metaLogLevel:
 			r.logLevel = value
 		case "progressToken":

@@ -169,7 +169,7 @@ const assumedVersion = mcp.Version20250326
 // admit implements surface.
 func (x *exchange) admit(rc *request) *mcp.Error {
 	header, hasHeader := first(x.r.Header, headerVersion)
-	if e := rc.meta.scan(rc.msg.meta); e != nil {
+	if e := rc.readMeta(); e != nil {
 		if rc.isModern(header) {
 			e.Status = http.StatusBadRequest // the required members of _meta are missing
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -89,6 +90,8 @@ type Operation struct {
 	// Arguments are those of a tool or prompt, as the client sent them, or nil. The Source gets
 	// the same bytes.
 	Arguments json.RawMessage
+	// Index, which may be nil, is as in [mcp.CallToolParams].
+	Index *jsonscan.Index
 	// Catalog is what the Source offers to the request. Its tools record where they come
 	// from, see [mcp.Tool.Origins].
 	Catalog *mcp.Catalog
@@ -182,6 +185,7 @@ func (rc *request) operation(cat *mcp.Catalog) Operation {
 		Method:    rc.methodName(),
 		Name:      rc.about,
 		Arguments: rc.msg.arguments,
+		Index:     &rc.msg.index,
 		Catalog:   cat,
 		Transport: rc.transport,
 		Time:      rc.began,

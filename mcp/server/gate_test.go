@@ -54,7 +54,7 @@ func TestGateKnowsWhatIsAskedFor(t *testing.T) {
 				if op.Time.Before(began) || time.Now().Before(op.Time) {
 					t.Errorf("the message was read at %v", op.Time)
 				}
-				op.Transport, op.Catalog, op.Time = "", nil, time.Time{}
+				op.Transport, op.Catalog, op.Index, op.Time = "", nil, nil, time.Time{}
 				got = append(got, op)
 				return nil
 			})

@@ -340,6 +340,7 @@ func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 		Name:      tool.Name,
 		Arguments: arguments,
 		Origins:   tool.Origins,
+		Index:     &rc.msg.index,
 	}
 	result, err := s.source.CallTool(rc, &rc.callTool)
 	if rc.started != nil {

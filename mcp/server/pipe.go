@@ -336,7 +336,7 @@ func (c *pipe) refuse(rc *request, a *answer, e *mcp.Error) bool {
 
 // admit implements surface.
 func (c *pipe) admit(rc *request) *mcp.Error {
-	if e := rc.meta.scan(rc.msg.meta); e != nil {
+	if e := rc.readMeta(); e != nil {
 		return e
 	}
 	rc.stream = c

@@ -42,7 +42,7 @@ var _ context.Context = (*request)(nil)
 // received is a message with what its surface knows about it. It does not change once the
 // message has been admitted.
 type received struct {
-	// msg is the scanned message, and meta its _meta.
+	// msg is the scanned message, and meta its _meta once that is read.
 	msg     message
 	meta    requestMeta
 	session *session
@@ -55,7 +55,8 @@ type received struct {
 	// listChanged reports whether the surface can notify the client of list changes.
 	listChanged bool
 	// batched means that the request is one of several in a body.
-	batched bool
+	batched  bool
+	metaRead bool
 }
 
 // sender is what a request sends before its answer.
@@ -219,10 +220,17 @@ func (rc *request) Method() string       { return rc.methodName() }
 func (rc *request) Params() json.RawMessage {
 	return rc.msg.params
 }
-func (rc *request) Meta() json.RawMessage { return rc.meta.raw }
 func (rc *request) Header() http.Header   { return rc.header }
 func (rc *request) RemoteAddr() string    { return rc.remote }
 func (rc *request) ServedBy(name *string) { rc.servedBy.Store(name) }
+
+// Meta returns nil for a message that is refused before its _meta is read.
+func (rc *request) Meta() json.RawMessage {
+	if !rc.metaRead || string(rc.msg.meta) == "null" {
+		return nil
+	}
+	return rc.msg.meta
+}
 
 // Session returns a nil interface, rather than a nil pointer, if there is no session.
 func (rc *request) Session() mcp.Session {

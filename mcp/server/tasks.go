@@ -157,7 +157,7 @@ func (r *taskRunner) start(
 	t.rc.task = t
 	t.rc.version = rc.version
 	t.rc.msg = rc.msg
-	t.rc.meta = rc.meta
+	t.rc.meta, t.rc.metaRead = rc.meta, rc.metaRead
 	t.rc.header = rc.header
 	t.rc.meta.progressToken = nil
 	t.rc.meta.logLevel = nil
