@@ -2,6 +2,7 @@ package project
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
@@ -150,7 +151,8 @@ func (i *inspector) sphinx(folder string) *Project {
 			continue
 		}
 		conf := i.read(file)
-		if !sphinxLine().MatchString(conf) {
+		if !sphinxLine().MatchString(conf) &&
+			(!sphinxName().MatchString(conf) || i.has(source, "index.rst", "index.md") == "") {
 			continue // of another program
 		}
 		published := "_build/html"
@@ -249,13 +251,21 @@ func (i *inspector) markdown() *Project {
 		return &Project{
 			Kind:      "markdown",
 			Name:      "Markdown without a generator",
-			Why:       []string{says(in(folder, first), "one of %d Markdown files in the folder", count)},
+			Why:       []string{says(in(folder, first), "%s", amongMarkdown(count))},
 			Folder:    ".",
 			Inputs:    []Input{{"docs", folder}},
 			Published: "public",
 		}
 	}
 	return nil
+}
+
+// amongMarkdown describes one of the Markdown files of a folder.
+func amongMarkdown(count int) string {
+	if count == 1 {
+		return "the only Markdown file in the folder"
+	}
+	return fmt.Sprintf("one of %d Markdown files in the folder", count)
 }
 
 var openAPI3 = lazyregexp.New(`(?m)^\s*\{?\s*["']?openapi["']?\s*:\s*["']?3\.`)
