@@ -116,6 +116,42 @@ func TestPackedWhilePublished(t *testing.T) {
 	}
 }
 
+// TestPackedIncomplete verifies that a site that was published in part does not deny having
+// the answers that it lacks.
+func TestPackedIncomplete(t *testing.T) {
+	low, high, higher := names(t)
+	const unusable = "the site's answer cannot be used"
+	for name, c := range map[string]struct {
+		packs                   map[string]string // contents, or "" for none
+		lowAnswer, higherAnswer string
+	}{
+		"the last pack is missing":  {map[string]string{"8": ""}, "This is " + low, unusable},
+		"the first pack is missing": {map[string]string{"0": ""}, unusable, "This is " + higher},
+		"all packs are missing":     {map[string]string{"0": "", "8": ""}, unusable, unusable},
+		"a damaged pack":            {map[string]string{"0": "<html>"}, unusable, "This is " + higher},
+	} {
+		files := packedSite(`["0","8"]`, map[string][]string{"0": {low}, "8": {high, higher}}, map[string]string{"0": "8"})
+		for start, text := range c.packs {
+			delete(files, packs.File(start))
+			if text != "" {
+				files[packs.File(start)] = &fstest.MapFile{Data: []byte(text)}
+			}
+		}
+		s, err := staticmcp.Open(t.Context(), files, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for page, want := range map[string]string{low: c.lowAnswer, higher: c.higherAnswer} {
+			if got := lookUp(t, s, page); !strings.Contains(got, want) {
+				t.Errorf("%s: %s is %s, want %s", name, page, got, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestPackedTables verifies that a site with an invalid table is refused.
 func TestPackedTables(t *testing.T) {
 	for _, table := range []string{`["1"]`, `[]`, `["0","../../x"]`, `7`} {

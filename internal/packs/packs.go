@@ -144,9 +144,15 @@ func Find(pack []byte, path string) []byte {
 	return bytes.TrimSuffix(line[:end], []byte(","))
 }
 
+// begin is how every pack begins.
+const begin = `{"next":"`
+
+// Begins reports whether data begins as a pack does.
+func Begins(data []byte) bool { return bytes.HasPrefix(data, []byte(begin)) }
+
 // Next returns the start of the following pack as a pack states it, or "" in the last pack.
 func Next(pack []byte) string {
-	rest, ok := bytes.CutPrefix(pack, []byte(`{"next":"`))
+	rest, ok := bytes.CutPrefix(pack, []byte(begin))
 	end := bytes.IndexByte(rest, '"')
 	if !ok || end < 0 || end > maxStart {
 		return ""
@@ -161,7 +167,7 @@ var ErrForm = errors.New("not a pack: it does not have one answer on each line")
 // ends, until it returns false.
 func Each(pack []byte, visit func(path string, start, end int) bool) error {
 	at := bytes.IndexByte(pack, '\n') + 1
-	if at == 0 || !bytes.HasPrefix(pack, []byte(`{"next":"`)) || !bytes.HasSuffix(pack, []byte("\n}\n")) {
+	if at == 0 || !Begins(pack) || !bytes.HasSuffix(pack, []byte("\n}\n")) {
 		return ErrForm
 	}
 	for last := len(pack) - len("}\n"); at < last; {

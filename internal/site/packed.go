@@ -84,11 +84,19 @@ func (p *Packed) Load(ctx context.Context, path string, since *Stamp, limit int6
 		return p.Store.Load(ctx, path, since, limit)
 	}
 	found, err := p.find(ctx, table, table.Pack(key), packs.Start(key), path, since, limit)
-	if errors.Is(err, ErrMissing) {
-		return p.Store.Load(ctx, path, since, limit)
+	if !errors.Is(err, ErrMissing) && !errors.Is(err, errIncomplete) {
+		return found, err
 	}
-	return found, err
+	single, singleErr := p.Store.Load(ctx, path, since, limit)
+	if errors.Is(singleErr, ErrMissing) {
+		return nil, err
+	}
+	return single, singleErr
 }
+
+// errIncomplete is the error for an answer whose pack is missing or damaged, as in a site
+// that was published in part.
+var errIncomplete = errors.New("a pack of the site is missing or damaged")
 
 // find returns an answer from the pack at index i of the table, or from one next to it if
 // the pack has another range than the table says.
@@ -101,13 +109,17 @@ func (p *Packed) find(
 	limit int64,
 ) (*File, error) {
 	start := table[i]
+	unknown := ErrMissing
 	for range maxHops + 1 {
 		pack, err := p.pack(ctx, packs.File(start), since, limit)
 		switch {
 		case errors.Is(err, ErrMissing) && i > 0:
-			i-- // the pack was merged into the one before
+			unknown = errIncomplete // unless the pack was merged into the one before
+			i--
 			start = table[i]
 			continue
+		case errors.Is(err, ErrMissing):
+			return nil, errIncomplete // the first pack always exists
 		case err != nil:
 			return nil, err
 		case pack.Unchanged:
@@ -121,13 +133,16 @@ func (p *Packed) find(
 			found.Data = bytes.Clone(answer) // the rest of the pack can be freed
 			return &found, nil
 		}
+		if !packs.Begins(pack.Data) {
+			return nil, errIncomplete
+		}
 		next := packs.Next(pack.Data)
 		if next == "" || key < next {
 			return nil, ErrMissing
 		}
 		start = next // the pack was split
 	}
-	return nil, ErrMissing
+	return nil, unknown
 }
 
 // pack returns a pack, from memory if it was read a short time ago.

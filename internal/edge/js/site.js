@@ -179,27 +179,33 @@ function readPrompt(raw, value) {
 /** Returns the stored answer at a path as compact text, or throws Missing. */
 async function document(site, folder, names) {
   const path = answerPath(folder, names);
-  const bytes = path && ((await packedAnswer(site, path)) ?? (await site.files.bytesOf(path)));
-  if (!bytes) throw new Missing(path);
+  const packed = path && (await packedAnswer(site, path));
+  const bytes = path && ((packed !== incomplete && packed) || (await site.files.bytesOf(path)));
+  if (!bytes && packed !== incomplete) throw new Missing(path);
   try {
-    return parseText(bytes);
+    return parseText(bytes); // throws if the pack is incomplete and bytes are undefined
   } catch {
     throw new RPCError(CODES.internal, TEXTS.fileInvalid, '{"kind":"invalid-file"}');
   }
 }
 
-/** Returns the answer of a tool from its pack as text, or undefined if no pack has it. */
+/** The pack of an answer is missing or damaged, as in a site that was published in part. */
+const incomplete = Symbol('incomplete');
+
+/** Returns the answer of a tool from its pack as text, undefined if no pack has it, or incomplete. */
 async function packedAnswer(site, path) {
   const names = path.slice('tools/'.length, -'.json'.length).split('/');
   if (!site.packs || !path.startsWith('tools/') || names.length < 2) return undefined;
   const key = crc32(utf8Bytes.encode(names[1])) + crc32(utf8Bytes.encode(path));
   let at = Math.max(0, lastNotAfter(site.packs, key, compareBytes));
   let start = site.packs[at];
+  let unknown;
   // Packs next to it are tried because a new version of the site may be being published.
   for (let hop = 0; hop < 3; hop++) {
     const pack = await site.files.load(`packs/${start}.json`, (bytes) => utf8.decode(bytes));
     if (pack === undefined) {
-      if (at === 0) return undefined;
+      if (at === 0) return incomplete;
+      unknown = incomplete; // unless the pack was merged into the one before
       start = site.packs[--at];
       continue;
     }
@@ -210,9 +216,10 @@ async function packedAnswer(site, path) {
       return line.endsWith(',') ? line.slice(0, -1) : line;
     }
     start = /^\{"next":"([0-9a-f]*)"/.exec(pack)?.[1];
-    if (!start || key < start) return undefined;
+    if (start === undefined) return incomplete;
+    if (start === '' || key < start) return undefined;
   }
-  return undefined;
+  return unknown;
 }
 
 const utf8Bytes = new TextEncoder();
