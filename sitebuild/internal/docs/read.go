@@ -208,7 +208,7 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 	entries := 0
 	err := fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return err
+			return r.located(name, err)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -370,7 +370,7 @@ func (r *reader) text(file string) (string, error) {
 func (r *reader) contents(room []byte, file string) ([]byte, error) {
 	f, err := r.fsys.Open(file)
 	if err != nil {
-		return room[:0], err
+		return room[:0], r.located(file, err)
 	}
 	defer f.Close()
 	into := bytes.NewBuffer(room[:0])
@@ -380,6 +380,19 @@ func (r *reader) contents(room []byte, file string) ([]byte, error) {
 		err = fmt.Errorf("%s: more than %d bytes", r.place(file), limit)
 	}
 	return into.Bytes(), err
+}
+
+// located returns an error of reading a file that names it as findings do.
+func (r *reader) located(file string, err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return &fs.PathError{
+		Op:   "open",
+		Path: r.place(file),
+		Err:  err,
+	}
 }
 
 // place returns the name of a file as used in findings.

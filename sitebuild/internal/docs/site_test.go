@@ -2,11 +2,13 @@ package docs_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -516,6 +518,27 @@ func TestUnusualFiles(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// locked is a folder with a file that cannot be opened.
+type locked struct {
+	fstest.MapFS
+	name string
+}
+
+func (l locked) Open(name string) (fs.File, error) {
+	if name == l.name {
+		return nil, &fs.PathError{Op: "openat", Path: path.Base(name), Err: fs.ErrPermission}
+	}
+	return l.MapFS.Open(name)
+}
+
+func TestUnreadableFile(t *testing.T) {
+	files := locked{fstest.MapFS{"guide/a.md": {Data: []byte("# A\n")}}, "guide/a.md"}
+	_, err := docs.Read(t.Context(), files, "manual", nil)
+	if err == nil || err.Error() != "open manual/guide/a.md: permission denied" || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("the error is %v, want one that names the file", err)
 	}
 }
 

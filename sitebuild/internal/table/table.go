@@ -289,6 +289,11 @@ func (in *Input) survey(
 		}
 	}
 	if len(tables) == 0 {
+		for _, f := range report.Findings() {
+			if f.Severity == check.Error {
+				return nil, fmt.Errorf("no table has rows: line %d: %s", f.Line, f.Message)
+			}
+		}
 		return nil, fmt.Errorf("no table has rows")
 	}
 	resolve(tables)
