@@ -66,6 +66,9 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 				in.Documents.TermFiles = -1 // readers of packs search the index
 			}
 			in.Documents.TermFiles = cmp.Or(in.Documents.TermFiles, -1)
+			if base := in.Documents.BaseURL; base != "" && !isWebURL(base) {
+				return usage("want a URL such as https://example.com/docs/", "build: --base-url %s is not a web address", base)
+			}
 			if crawl {
 				if in.As != "" && in.As != "crawl" {
 					return usage("leave one of them out", "build: --crawl and --as %s contradict each other", in.As)
@@ -85,6 +88,10 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 			}
 			if err := o.complete(cmd); err != nil {
 				return err
+			}
+			if writesOver(args[0], o.output) {
+				return usage("name a folder in it, such as -o "+filepath.Join(o.output, "mcp"),
+					"build: the output is the folder with the documents")
 			}
 			if layout != "standard" {
 				o.Layout = sitebuild.Packed
@@ -128,6 +135,15 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	f.StringVar(&in.Version, "site-version", "", "`version` of the site")
 	f.StringVar(&in.Instructions, "instructions", "", "`text` about the site for models")
 	return handlesSignals(cmd)
+}
+
+// writesOver reports whether a folder is the input and the output, so that the second build
+// would find a site in place of documents. The paths of a slipway.site.yaml are its own.
+func writesOver(input, output string) bool {
+	in, inErr := os.Stat(input)
+	out, err := os.Stat(output)
+	_, mapped := sitebuild.FindMapping(input)
+	return inErr == nil && err == nil && !mapped && in.IsDir() && os.SameFile(in, out)
 }
 
 // pageCacheVariable names the folder in which parsed pages are kept.

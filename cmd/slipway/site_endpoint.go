@@ -139,7 +139,12 @@ func (o *writing) writeEndpoint(cmd *cobra.Command) (*edge.Result, error) {
 // published returns the folder that the host publishes, and the path of the site below it.
 func (o *writing) published() (folder, below string, err error) {
 	folder = cmp.Or(o.SiteRoot, o.output)
-	below, err = filepath.Rel(folder, o.output)
+	root, rootErr := filepath.Abs(folder)
+	output, err := filepath.Abs(o.output)
+	if err = errors.Join(rootErr, err); err != nil {
+		return "", "", err
+	}
+	below, err = filepath.Rel(root, output)
 	if below == "." {
 		below = ""
 	}

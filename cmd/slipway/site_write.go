@@ -82,6 +82,10 @@ func (o *writing) complete(cmd *cobra.Command) error {
 			"%s: --site-root %s: %s is not a folder below it", name, o.SiteRoot, o.output)
 	case o.output == "-" && (o.check || o.json):
 		return usage("name a folder or a file with -o", "%s: --check and --json cannot be used with stdout", name)
+	case o.endpoint != "" && !edge.ValidPath(o.endpoint):
+		return usage("want a path such as /mcp", "%s: --endpoint %s is not a path of an endpoint", name, o.endpoint)
+	case o.siteURL != "" && !isWebURL(o.siteURL):
+		return usage("want a URL such as https://example.com/mcp/", "%s: --site-url %s is not a web address", name, o.siteURL)
 	}
 	return nil
 }

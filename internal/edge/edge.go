@@ -169,6 +169,9 @@ func writeFiles(files []plannedFile, dryRun bool) (*Result, error) {
 // endpointPath matches the paths that every host can route.
 var endpointPath = lazyregexp.New(`^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
 
+// ValidPath reports whether every host can route requests for path to an endpoint.
+func ValidPath(path string) bool { return endpointPath().MatchString(path) && len(path) <= 200 }
+
 // complete checks the options and fills in the defaults.
 func (o *Options) complete() error {
 	if !Runs(o.Host) {
@@ -181,7 +184,7 @@ func (o *Options) complete() error {
 	if o.Path == "" {
 		o.Path = DefaultPath
 	}
-	if !endpointPath().MatchString(o.Path) || len(o.Path) > 200 {
+	if !ValidPath(o.Path) {
 		return fmt.Errorf("the path %q of the endpoint: want one such as /mcp", o.Path)
 	}
 	if o.URL != "" {
