@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -218,6 +219,9 @@ func (a *Auth) check() (why, hint string) {
 	case a.Kind == AuthHeader && (!headerName(a.Header) || len((&Binding{Template: a.Value}).Keys()) == 0):
 		return "the kind header needs a header, and a value with a secret",
 			`write "header": "X-Api-Key", "value": "{API_KEY}"`
+	case a.Kind == AuthHeader && framesMessages(a.Header):
+		return fmt.Sprintf("the header %s is that of HTTP or the protocol, which would lose the secret", quote(a.Header)),
+			`write "header": "X-Api-Key"`
 	case a.Kind != AuthHeader && (a.Header != "" || a.Value != ""):
 		return "header and value belong to the kind header", "remove them"
 	case a.Kind == AuthForward:
@@ -227,9 +231,29 @@ func (a *Auth) check() (why, hint string) {
 	}
 	noSecret := func(context.Context, string) (Secret, error) { return Secret{}, nil }
 	if err := a.Settings(noSecret).Check(); err != nil {
-		return err.Error(), ""
+		return err.Error(), required[a.Kind]
 	}
 	return "", ""
+}
+
+// required are the settings of the kinds that cannot do without, as hints.
+var required = map[AuthKind]string{
+	AuthClient:    `write "clientId": "ID", and "clientSecret": {"secret": "KEY"} or "clientKey": {"secret": "KEY"}`,
+	AuthJWTBearer: `write "clientId": "ID", "token": {"secret": "KEY"}`,
+	AuthExchange:  `write "clientId": "ID", "token": {"secret": "KEY"}, "tokenType": "id_token"`,
+	AuthIDJAG: `write "clientId": "ID", "token": {"secret": "KEY"}, "provider": {"issuer": "https://idp.example.com", ` +
+		`"clientId": "ID"}`,
+}
+
+// framesMessages reports whether HTTP or the protocol sets a header, so that it cannot have another value.
+func framesMessages(name string) bool {
+	name = http.CanonicalHeaderKey(name)
+	switch name {
+	case "Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "Connection",
+		"Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Last-Event-Id":
+		return true
+	}
+	return strings.HasPrefix(name, "Mcp-")
 }
 
 // Settings returns how package identity logs in. lookup returns secrets by key, when they

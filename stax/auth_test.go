@@ -23,6 +23,8 @@ func TestRuleOfAuth(t *testing.T) {
 		`{"kind": "oauth", "header": "X-Key"}`:                                               "stax/auth",
 		`{"kind": "oauth", "scopes": ["a b"]}`:                                               "stax/auth",
 		`{"kind": "header", "header": "X-Key", "value": "plain"}`:                            "stax/auth",
+		`{"kind": "header", "header": "host", "value": "{KEY}"}`:                             "stax/auth",
+		`{"kind": "header", "header": "Mcp-Session-Id", "value": "{KEY}"}`:                   "stax/auth",
 		`{"kind": "header", "value": "{KEY}"}`:                                               "stax/auth",
 		`{"kind": "oauth", "clientId": "x", "clientSecret": "hunter2"}`:                      "stax/secret-literal",
 		`{"kind": "oauth", "clientId": "x", "clientSecret": {"secret": "a b"}}`:              "stax/secret-key",
@@ -37,6 +39,9 @@ func TestRuleOfAuth(t *testing.T) {
 		for _, f := range found {
 			if strings.Contains(f.Message, "hunter2") {
 				t.Errorf("%s: the finding contains the secret", auth)
+			}
+			if strings.Contains(f.Message, "the grant ") && strings.Contains(f.Hint, `"kind"`) {
+				t.Errorf("%s: %s, with the hint %s", auth, f.Message, f.Hint)
 			}
 		}
 	}
