@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,6 +11,20 @@ import (
 	"strings"
 	"time"
 )
+
+// AdminListenError is the error of [Run] if it cannot listen on AdminAddr of [Options].
+type AdminListenError struct {
+	Addr string
+	Err  error
+}
+
+// Error implements error.
+func (e *AdminListenError) Error() string {
+	return fmt.Sprintf("listen on %s for operators: %v", e.Addr, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *AdminListenError) Unwrap() error { return e.Err }
 
 // adminServer serves operators at [Features.AdminAddr], apart from the clients.
 type adminServer struct {
@@ -26,7 +41,11 @@ func (o *Options) startAdmin(ctx context.Context, h *Handler) (*adminServer, err
 	var config net.ListenConfig
 	ln, err := config.Listen(ctx, "tcp", o.AdminAddr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s for operators: %w", o.AdminAddr, err)
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return nil, &AdminListenError{o.AdminAddr, err}
 	}
 	a := &adminServer{
 		http: &http.Server{

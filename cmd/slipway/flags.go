@@ -107,11 +107,11 @@ func setPort(flags *pflag.FlagSet, port string) error {
 	return flags.Set("addr", net.JoinHostPort(strings.Trim(host, "[]"), port))
 }
 
-// address returns the host:port of a value of --addr: that, a host, or a port.
-func address(typed string) (string, error) {
+// address returns the host:port of the value of a flag: that, a host, or a port.
+func address(flag, typed string) (string, error) {
 	addr, err := serve.ParseAddr(typed)
 	if err != nil {
-		return "", usage("for example --addr 127.0.0.1:9000", "serve: --addr %v", err)
+		return "", usage("for example "+flag+" 127.0.0.1:9000", "serve: %s %v", flag, err)
 	}
 	return addr, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,7 @@ func TestAddress(t *testing.T) {
 		{"http://127.0.0.1:9000", ""},
 	}
 	for _, tt := range tests {
-		got, err := address(tt.typed)
+		got, err := address("--addr", tt.typed)
 		if got != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("address(%q) = %q, %v, want %q", tt.typed, got, err, tt.want)
 		}
@@ -105,5 +106,22 @@ func TestFromEnvironment(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestTakenAdminAddr guards that the hint about an address in use names the flag that it was given with.
+func TestTakenAdminAddr(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	root := newRoot()
+	root.SetArgs([]string{
+		"serve", "../../examples/http-reference", "--addr", "127.0.0.1:0", "--admin-addr", taken.Addr().String(),
+	})
+	f := explain(root.ExecuteContext(t.Context()))
+	if !strings.HasPrefix(f.hint, "--admin-addr ") || f.code != exitInput {
+		t.Errorf("code %d, %s, hint %q", f.code, f.text, f.hint)
 	}
 }

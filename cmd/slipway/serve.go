@@ -399,11 +399,11 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &f.Options)
 	}
 	var err error
-	if f.Addr, err = address(f.Addr); err != nil {
+	if f.Addr, err = address("--addr", f.Addr); err != nil {
 		return err
 	}
 	if f.AdminAddr != "" {
-		if f.AdminAddr, err = address(f.AdminAddr); err != nil {
+		if f.AdminAddr, err = address("--admin-addr", f.AdminAddr); err != nil {
 			return err
 		}
 	}
@@ -444,6 +444,8 @@ func explained(err error) error {
 	case errors.Is(err, serve.ErrExposed):
 		return denied("listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if "+
 			"anyone who can reach it can use it", "%v", err)
+	case neterror.IsAddressInUse(err) && errors.As(err, new(*serve.AdminListenError)):
+		return badInput("--admin-addr 127.0.0.1:0 takes any free port", "%v", err)
 	case neterror.IsAddressInUse(err):
 		return badInput("--addr 127.0.0.1:0 takes any free port", "%v", err)
 	}

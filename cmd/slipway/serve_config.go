@@ -237,7 +237,7 @@ func (f *configFlags) withHost(flags *pflag.FlagSet, v *settings.Value) error {
 	if err != nil {
 		return err
 	}
-	addr, err := address(v.Texts[0])
+	addr, err := address("--addr", v.Texts[0])
 	if err != nil {
 		return err
 	}
