@@ -2,6 +2,7 @@ package sitebuild
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func (p *part) renames(site *Site, path string) (map[string]string, error) {
 	names := make(map[string]string)
 	var own []string
 	for _, t := range site.Tools {
-		names[t.Name] = p.node.Get("prefix").String() + t.Name
+		names[t.Name] = p.renamed(t.Name)
 		own = append(own, t.Name)
 	}
 	for _, m := range p.node.Get("tools").Fields() {
@@ -107,14 +108,16 @@ func (p *part) renames(site *Site, path string) (map[string]string, error) {
 			return nil, &MappingError{[]check.Finding{check.Reporter{File: path}.AtLine(m.Line,
 				m.Column).Finding(ruleTool, "", "", "%s", noTool(m.Key, own))}}
 		}
-		switch {
-		case m.Value.Is(tree.Bool) && !m.Value.True():
+		if m.Value.Is(tree.Bool) && !m.Value.True() {
 			names[m.Key] = ""
-		case m.Value.Get("name").String() != "":
-			names[m.Key] = m.Value.Get("name").String()
 		}
 	}
 	return names, nil
+}
+
+// renamed returns the new name of a tool that is not omitted.
+func (p *part) renamed(tool string) string {
+	return cmp.Or(p.node.Get("tools", tool, "name").String(), p.node.Get("prefix").String()+tool)
 }
 
 func noTool(name string, own []string) string {

@@ -309,6 +309,12 @@ func (p *part) openDocs(text []byte) (Input, error) {
 	}
 	o.NoSections = o.Sections != nil && !*o.Sections
 	o.CacheDir = p.cacheDir
+	o.ToolNames = make(map[string]string)
+	for _, name := range docs.ToolNames() {
+		if renamed := p.renamed(name); renamed != name {
+			o.ToolNames[name] = renamed
+		}
+	}
 	return openDocuments(p.path, &InputOptions{Documents: o.Options})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -229,6 +231,52 @@ func TestTwoOfAKind(t *testing.T) {
 		raw, _ := json.Marshal(result)
 		if err != nil || !strings.Contains(string(raw), "3 pages match") {
 			t.Errorf("%s: %s %v", tool, raw, err)
+		}
+	}
+}
+
+// TestRenamedTexts: every text that mentions a tool uses the name that the tool has in the site.
+func TestRenamedTexts(t *testing.T) {
+	files := map[string]string{
+		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, partBytes: 1000, tools: {get_nav: {name: contents}}}\n",
+		"a/long.md":           "# Long\n\n" + strings.Repeat("## Part\n\nMany words about it.\n\n", 200),
+	}
+	for i := range 120 {
+		files[fmt.Sprintf("a/group%d/page%d.md", i%40, i)] = fmt.Sprintf("# Page %d\n\nText.\n", i)
+	}
+	from, site, err := open(t, sitetest.Folder(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions, err := json.Marshal(from.Tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := from.Instructions + string(definitions)
+	for a, err := range from.Answers {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts += string(a.Result)
+	}
+	found, err := site.CallTool(t.Context(), &mcp.CallToolParams{
+		Name:      "a_search",
+		Arguments: json.RawMessage(`{"query":"words"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts += found.Content[0].Text
+	own := regexp.MustCompile(`\b(list_pages|get_page|get_section|get_nav)\b|Find pages with search`)
+	if place := own.FindStringIndex(texts); place != nil {
+		t.Errorf("a text has the name of a renamed tool: %.150s", texts[max(0, place[0]-100):])
+	}
+	for _, want := range []string{
+		"The next: a_list_pages with page=2", "a_get_page with part=2", "Sections for a_get_section:",
+		"a_get_section (path and heading) or a_get_page (path)", "contents with group", "use a_get_section.",
+	} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("no text says %q", want)
 		}
 	}
 }

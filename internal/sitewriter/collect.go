@@ -114,7 +114,8 @@ func (w *writer) definitions() error {
 			continue
 		}
 		if w.tools[t.Name] != nil {
-			w.in("").Add(ruleDuplicateTool, "", "", "duplicate tool %q", t.Name)
+			w.in("").Add(ruleDuplicateTool, "", "rename one; in a slipway.site.yaml, give an input a prefix",
+				"duplicate tool %q", t.Name)
 		}
 		other := folded[strings.ToLower(t.Name)]
 		if other != "" && other != t.Name {

@@ -38,6 +38,9 @@ type Options struct {
 	// NoSections omits get_section, whose answers are most of the files of a site. Search
 	// still names sections; get_page includes them in its parts.
 	NoSections bool
+	// ToolNames are the names that tools get later, by their own names, for the texts that
+	// mention them. Default: their own names.
+	ToolNames map[string]string `json:",omitempty"`
 	// MaxImageBytes is the largest image that becomes a resource. A negative value omits all
 	// images. Default: 256 KiB.
 	MaxImageBytes int64

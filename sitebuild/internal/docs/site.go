@@ -30,6 +30,9 @@ const (
 	toolNav     = "get_nav"
 )
 
+// ToolNames returns the names of all tools.
+func ToolNames() []string { return []string{toolSearch, toolList, toolPage, toolSection, toolNav} }
+
 // pagesPerList is how many pages list_pages returns at once.
 const pagesPerList = 100
 
@@ -103,7 +106,7 @@ func (m *maker) checkPins() []check.Finding {
 			ids = append(ids, id)
 		}
 		slices.Sort(ids)
-		hint := "use a path as list_pages shows it"
+		hint := "use a path as " + m.tool(toolList) + " shows it"
 		if near := nearest.DidYouMean(p.Page, ids); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
@@ -158,27 +161,25 @@ func (m *maker) title() string {
 
 // instructions returns the instructions for using the site.
 func (m *maker) instructions() string {
-	then := "read one section with get_section, or a whole page with get_page"
+	then := "read one section with " + m.tool(toolSection) + ", or a whole page with " + m.tool(toolPage)
 	heading := " and heading linux"
 	if m.opts.NoSections {
-		then = "read one with get_page"
+		then = "read one with " + m.tool(toolPage)
 		heading = ""
 	}
-	return fmt.Sprintf("The documentation of %s. Find pages with search, or see what there is with get_nav and "+
-		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.%s",
-		m.title(), then, heading, m.all.instructions())
+	return fmt.Sprintf("The documentation of %s. Find pages with %s, or see what there is with %s and "+
+		"%s; then %s. A link such as docs://guide/install#linux means path guide/install%s.%s",
+		m.title(), m.tool(toolSearch), m.tool(toolNav), m.tool(toolList), then, heading, m.all.instructions())
 }
 
-const (
-	searchHint     = "Read one with get_section (path and heading) or get_page (path)."
-	searchPageHint = "Read one with get_page (path)."
-)
+// tool returns the name of a tool for texts that mention it.
+func (m *maker) tool(name string) string { return cmp.Or(m.opts.ToolNames[name], name) }
 
 // indexOptions returns the options of the search index.
 func (m *maker) indexOptions() *search.Options {
-	hint := searchHint
+	hint := "Read one with " + m.tool(toolSection) + " (path and heading) or " + m.tool(toolPage) + " (path)."
 	if m.opts.NoSections {
-		hint = searchPageHint
+		hint = "Read one with " + m.tool(toolPage) + " (path)."
 	}
 	if also := m.also(); also != "" {
 		hint = strings.TrimSuffix(hint, ".") + "," + strings.TrimPrefix(also, " and") + "."
@@ -304,7 +305,8 @@ func (m *maker) tools() []mcp.Tool {
 		OpenWorldHint:   &no,
 	}
 	page := property("path", "string",
-		"The path of the page, such as guide/install, as search, get_nav and list_pages return it.", notEmpty)
+		fmt.Sprintf("The path of the page, such as guide/install, as %s, %s and %s return it.",
+			m.tool(toolSearch), m.tool(toolNav), m.tool(toolList)), notEmpty)
 	part := property("part", "integer", "Which part of a long text; the answer says how many there are.", fromOne)
 	declared := map[string]any{"index": search.Dir, "argument": "query"}
 	if variants := m.all.indexes(); len(variants) > 0 {
@@ -314,7 +316,7 @@ func (m *maker) tools() []mcp.Tool {
 	choices := m.all.properties()
 	paths := m.pathMeta()
 	title := m.title()
-	less := " To read only what is needed, use get_section."
+	less := " To read only what is needed, use " + m.tool(toolSection) + "."
 	if m.opts.NoSections {
 		less = ""
 	}
@@ -442,7 +444,7 @@ func (m *maker) answers(ctx context.Context, yield func(*sitewriter.Answer, erro
 		m.searches(ctx), // first, as it needs most memory
 		m.pageAnswers,
 		m.lists,
-		m.nav.answers(m.opts.PartBytes),
+		m.nav.answers(m.opts.PartBytes, m.tool(toolNav)),
 		m.others,
 	} {
 		for a, err := range each {
@@ -547,10 +549,10 @@ func (m *maker) parts(yield func(*sitewriter.Answer, error) bool, tool string, p
 		if len(list) > 1 {
 			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(list))
 			if i+1 < len(list) {
-				part += fmt.Sprintf(" The next one: %s with part=%d%s.", tool, i+2, m.also())
+				part += fmt.Sprintf(" The next one: %s with part=%d%s.", m.tool(tool), i+2, m.also())
 			}
 			if i == 0 && slug == "" && !m.opts.NoSections {
-				part += "\n" + p.outline()
+				part += "\n" + p.outline(m.tool(toolSection))
 			}
 		}
 		part = m.linked(p, part)
@@ -577,8 +579,8 @@ func (m *maker) part(yield func(*sitewriter.Answer, error) bool, tool string, ar
 // maxOutline is how many sections an outline lists.
 const maxOutline = 60
 
-// outline lists the sections of a long page.
-func (p *Page) outline() string {
+// outline lists the sections of a long page, which the tool section returns.
+func (p *Page) outline(section string) string {
 	var slugs []string
 	for _, s := range p.Sections {
 		if s.Slug != "" &&
@@ -587,7 +589,7 @@ func (p *Page) outline() string {
 			slugs = append(slugs, s.Slug)
 		}
 	}
-	return "Sections for get_section: " + strings.Join(slugs, ", ") + "."
+	return "Sections for " + section + ": " + strings.Join(slugs, ", ") + "."
 }
 
 // lists yields the answers of list_pages.
@@ -608,7 +610,7 @@ func (m *maker) lists(yield func(*sitewriter.Answer, error) bool) {
 		if count > 1 {
 			head += fmt.Sprintf(", list %d of %d", n+1, count)
 			if n+1 < count {
-				fmt.Fprintf(&b, "\nThe next: list_pages with page=%d%s.\n", n+2, m.also())
+				fmt.Fprintf(&b, "\nThe next: %s with page=%d%s.\n", m.tool(toolList), n+2, m.also())
 			}
 		}
 		if n > 0 {

@@ -58,15 +58,15 @@ func (t *navTree) name(items []*NavItem, above string) {
 	}
 }
 
-// answers yields the answers of get_nav: the top level, and each group.
-func (t *navTree) answers(limit int) iter.Seq2[*sitewriter.Answer, error] {
+// answers yields the answers of get_nav, which texts call tool: the top level, and each group.
+func (t *navTree) answers(limit int, tool string) iter.Seq2[*sitewriter.Answer, error] {
 	return func(yield func(*sitewriter.Answer, error) bool) {
-		if !yield(sitewriter.Text(toolNav, nil, t.text(t.top, limit)), nil) {
+		if !yield(sitewriter.Text(toolNav, nil, t.text(t.top, limit, tool)), nil) {
 			return
 		}
 		for _, g := range t.groups {
 			a := sitewriter.Text(toolNav, map[string]string{"group": t.names[g]},
-				"# "+g.Title+"\n\n"+t.text(g.Items, limit))
+				"# "+g.Title+"\n\n"+t.text(g.Items, limit, tool))
 			a.Title = g.Title
 			if !yield(a, nil) {
 				return
@@ -76,15 +76,15 @@ func (t *navTree) answers(limit int) iter.Seq2[*sitewriter.Answer, error] {
 }
 
 // text writes items as a list, as deep as fits in limit bytes; deeper groups are listed
-// with the name to call get_nav with.
-func (t *navTree) text(items []*NavItem, limit int) string {
+// with the name to call the tool with.
+func (t *navTree) text(items []*NavItem, limit int, tool string) string {
 	deepest := depthOf(items)
 	for depth := deepest; ; depth-- {
 		var b strings.Builder
 		t.write(&b, items, 0, depth)
 		if b.Len() <= limit || depth <= 1 {
 			if depth < deepest {
-				b.WriteString("\nMore is below the groups: get_nav with group.\n")
+				b.WriteString("\nMore is below the groups: " + tool + " with group.\n")
 			}
 			return b.String()
 		}
