@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -169,6 +170,37 @@ func TestQuotaNames(t *testing.T) {
 		cancel()
 		if warned := strings.Contains(log.String(), "quota matches no tool"); err != nil || warned != want {
 			t.Errorf("%s: %v, warned %t, want %t: %s", text, err, warned, want, &log)
+		}
+	}
+}
+
+// TestPolicyNames: a rule about a server, tool or prompt that does not exist is a warning.
+func TestPolicyNames(t *testing.T) {
+	for resource, want := range map[string]string{
+		`== Tool::"tickets/run"`:             "",
+		`== Prompt::"a/ask"`:                 "",
+		`== Resource::"tickets/anything://"`: "",
+		`in Server::"tickets"`:               "",
+		`in Server::"tikets"`:                "names=tikets",
+		`== Tool::"tickets/rnu"`:             "names=tickets/rnu",
+		`== Resource::"b/x://y"`:             "names=b",
+	} {
+		rules := fmt.Sprintf("permit (principal, action, resource);\nforbid (principal, action, resource %s);", resource)
+		set, err := policy.Parse("p.cedar", []byte(rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		o := &serve.Options{}
+		o.Addr = "127.0.0.1:0"
+		o.Policy = serve.NewPolicy(set, nil)
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Observer.Started = func(*serve.Info) { cancel() }
+		err = serve.Run(ctx, growing{company{servers: []string{"a", "tickets"}}}, o)
+		cancel()
+		if err != nil || (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) {
+			t.Errorf("resource %s: %v, logged %s, want %q", resource, err, &log, want)
 		}
 	}
 }

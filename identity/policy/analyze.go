@@ -100,6 +100,27 @@ func (s *Set) Holders() []Holder {
 	return all
 }
 
+// Named returns the servers that rules name, also as those of items, and the tools and prompts as SERVER/NAME. Both are
+// in order.
+func (s *Set) Named() (servers, items []string) {
+	found := make(map[string]bool)
+	s.entities(func(uid types.EntityUID) {
+		id := string(uid.ID)
+		server, _, _ := strings.Cut(id, "/")
+		switch uid.Type {
+		case "Server":
+			servers = append(servers, id)
+		case "Tool", "Prompt":
+			found[id] = true
+			servers = append(servers, server)
+		case "Resource":
+			servers = append(servers, server)
+		}
+	})
+	slices.Sort(servers)
+	return slices.Compact(servers), slices.Sorted(maps.Keys(found))
+}
+
 // entities calls found with each entity that rules name.
 func (s *Set) entities(found func(types.EntityUID)) {
 	for _, r := range s.Rules() {
