@@ -51,6 +51,7 @@ func Read(source []byte) (*Page, error) {
 	}
 	p := &Page{}
 	p.readHead(root)
+	openTabs(root)
 	g := generatorOf(root, p.Generator)
 	if g != nil {
 		p.Generator = g.name

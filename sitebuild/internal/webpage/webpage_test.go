@@ -72,6 +72,23 @@ b
 				`<footer>Imprint</footer>`,
 			"Text.\n",
 		},
+		"tabs, of which one is shown": {
+			`<div class="tabs-container"><ul role="tablist"><li role="tab">npm</li><li role="tab">yarn</li></ul><div>` +
+				`<div role="tabpanel"><pre>npm i</pre></div><div role="tabpanel" hidden><pre>yarn add</pre></div></div></div>` +
+				`<div class="sphinx-tabs"><div role="tablist"><button role="tab">Linux</button></div>` +
+				`<div role="tabpanel" hidden="true"><p>Use apt.</p></div></div>`,
+			"**npm**\n\n```\nnpm i\n```\n\n**yarn**\n\n```\nyarn add\n```\n\n**Linux**\n\nUse apt.\n",
+		},
+		"tabs in tabs": {
+			`<div><div role="tablist"><b role="tab">A</b></div><div role="tabpanel">a` +
+				`<div><div role="tablist"><b role="tab">B</b></div><div role="tabpanel" hidden>b</div></div></div></div>`,
+			"**A**\n\na\n\n**B**\n\nb\n",
+		},
+		"tabs that share a panel": {
+			`<div><div role="tablist"><i role="tab">A</i> <i role="tab">B</i></div><div role="tabpanel">a</div></div>`,
+			"*A* *B*\n\na\n",
+		},
+		"panels without tabs": {`<div role="tabpanel" hidden><p>One.</p></div><p>Two.</p>`, "One.\n\nTwo.\n"},
 		"sections in a list that only arranges them": {
 			`<ul><li><section><h3 id="add(int)">add</h3><pre>void add(int)</pre></section></li></ul>`,
 			"### add\n\n```\nvoid add(int)\n```\n",
