@@ -151,7 +151,7 @@ func Layers() *Plan {
 				Module: "github.com/klauspost/compress",
 				Rooms:  []string{"mcpb", "mcpb/internal/zip"},
 				Saves: "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it " +
-					"UTF-8, with the tables of x/text (0.8 MB); only its package html is linked",
+					"has no dependencies of its own",
 			},
 			{
 				Module: "github.com/temoto/robotstxt",
@@ -162,12 +162,14 @@ func Layers() *Plan {
 				Module: "golang.org/x/net",
 				Rooms:  []string{"sitebuild/internal/webpage"},
 				Saves: "the HTML parser, which reads broken pages as browsers do, and the encodings of pages that are not " +
-					"UTF-8, with the tables of x/text (0.8 MB); only its package html is linked",
+					"UTF-8, with the tables of x/text; only its packages html, html/atom and html/charset are linked; see " +
+					"docs/decisions/0088-rendered-html.md",
 			},
 			{
 				Module: "golang.org/x/text",
 				Rooms:  []string{"mcpb/internal/zip"},
-				Saves:  "Unicode normalization: which two names are one on some file systems",
+				Saves: "Unicode normalization: which two names are one on some file systems; html/charset of x/net links its " +
+					"encodings",
 			},
 			{
 				Module: "modernc.org/sqlite",
