@@ -77,7 +77,7 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 				delay = r.opts.Lease / 8
 			}
 			if ctx.Err() == nil {
-				r.doubt()
+				r.doubt(delay + r.opts.Lease)
 				r.opts.Logger.Warn("cluster events interrupted", "error", err)
 			}
 		}
@@ -87,12 +87,13 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 			return
 		case <-pause.C:
 		}
+		r.doubt(delay + 2*r.opts.Lease) // to subscribe may take a lease, and fail
 		var err error
-		r.doubt()
 		if sub, err = r.subscribe(ctx); err != nil {
 			sub = nil
 			continue
 		}
+		r.doubt(r.opts.Lease)
 		r.mu.Lock()
 		missed := r.handlers.missed
 		r.mu.Unlock()
@@ -105,11 +106,20 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 	}
 }
 
-// doubt makes missing records mean nothing for the time of a lease.
-func (r *Replica) doubt() {
+// doubt makes missing records mean nothing for a time: a replica without a subscription does not notice that the
+// engine lost its data, and for a lease after it, others may not have written their records again.
+func (r *Replica) doubt(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.doubtful = r.now().Add(r.opts.Lease)
+	r.doubtful = r.now().Add(d)
+}
+
+// doubtAgain makes missing records mean nothing until a lease after since, or for longer if they do already. The
+// caller holds the lock.
+func (r *Replica) doubtAgain(since time.Time) {
+	if until := since.Add(r.opts.Lease); until.After(r.doubtful) {
+		r.doubtful = until
+	}
 }
 
 // receive handles events until the subscription fails. What an event leaves unread for a

@@ -90,3 +90,35 @@ func TestSubscriptionThatBreaks(t *testing.T) {
 		}
 	})
 }
+
+// TestLossBetweenSubscriptions: between subscriptions that break, a replica does not notice that the engine lost its
+// data, so the missing record of another does not mean that it has left.
+func TestLossBetweenSubscriptions(t *testing.T) {
+	for after := time.Minute; after < 76*time.Second; after += time.Second / 2 {
+		synctest.Test(t, func(t *testing.T) {
+			m := cluster.NewMemory()
+			e := &breaking{Engine: m}
+			join := func(e cluster.Engine) *cluster.Replica {
+				r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { r.Leave(context.Background()) })
+				return r
+			}
+			r, other := join(e), join(m)
+			time.Sleep(5 * time.Second)
+			e.bad.Store(true)
+			time.Sleep(after)
+			peer := r.Find(t.Context(), other.ID())
+			if peer == nil {
+				t.Fatal("the other replica is unknown")
+			}
+			m.Lose()
+			time.Sleep(2 * time.Second)
+			if err := context.Cause(peer.Context()); err != nil {
+				t.Errorf("data lost after %v: %v, want the other replica to be known", after, err)
+			}
+		})
+	}
+}

@@ -496,7 +496,7 @@ func (r *Replica) note(err error) {
 	changed := r.failing != (err != nil)
 	r.failing = err != nil
 	if err != nil {
-		r.doubtful = r.now().Add(r.opts.Lease)
+		r.doubtAgain(r.now())
 	}
 	r.mu.Unlock()
 	switch {
@@ -581,7 +581,7 @@ func (r *Replica) refresh(ctx context.Context) error {
 	defer r.mu.Unlock()
 	if !complete && r.revision != 0 && leased {
 		// Our record is missing, although it has not expired, so others may be.
-		r.doubtful = began.Add(r.opts.Lease)
+		r.doubtAgain(began)
 	}
 	if began.Before(r.asked) {
 		return nil // a newer list has arrived
