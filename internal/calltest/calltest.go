@@ -193,7 +193,7 @@ func (r *reader) call(node *tree.Node, pointer string) {
 	}
 	for _, m := range node.Fields() {
 		// Others may add members, but a misspelled one must not disable the expectations.
-		if near := misspelled(m.Key); near != "" {
+		if near := misspelled(m.Key); near != "" && node.Get(near) == nil {
 			r.at(m.Value).Add(ruleCall, pointer+"/"+m.Key, "", "there is no %q here; did you mean %q?", m.Key, near)
 		}
 	}
@@ -213,7 +213,7 @@ var members = []string{"name", "source", "method", "params", "expect"}
 // misspelled returns the member that a key of almost the same letters was meant to be, or "".
 func misspelled(key string) string {
 	near := nearest.DidYouMean(key, members)
-	if slices.Contains(members, key) || max(len(key)-len(near), len(near)-len(key)) > 2 {
+	if slices.Contains(members, key) || max(len(key)-len(near), len(near)-len(key)) > 1 {
 		return "" // a longer word, such as namespace
 	}
 	return near

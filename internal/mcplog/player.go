@@ -23,6 +23,7 @@ type Script struct {
 	// answers are the recorded responses by request.
 	answers map[string]*turns
 	names   map[string][]string // the recorded names, by method
+	seen    map[string]bool     // method and name of each
 }
 
 // turns are the recorded responses to equal requests.
@@ -38,6 +39,7 @@ func NewScript(rec *Recording) *Script {
 	s := &Script{
 		answers: make(map[string]*turns),
 		names:   make(map[string][]string),
+		seen:    make(map[string]bool),
 	}
 	s.add(rec.Exchanges())
 	s.addLists(rec)
@@ -91,8 +93,9 @@ func (s *Script) recorded(method string) bool {
 func (s *Script) namesOf(request, result, member string) []byte {
 	out := fmt.Appendf(nil, `{%q:[`, result)
 	listed := 0
+	succeeded := s.succeeded(request)
 	for _, name := range s.names[request] {
-		if !s.succeeds(request, name) {
+		if !succeeded[name] {
 			continue
 		}
 		if listed > 0 {
@@ -111,16 +114,17 @@ func (s *Script) namesOf(request, result, member string) []byte {
 	return append(out, `]}`...)
 }
 
-// succeeds reports whether a recorded request for a name has a result.
-func (s *Script) succeeds(method, name string) bool {
+// succeeded returns the names for which a recorded request of a method has a result.
+func (s *Script) succeeded(method string) map[string]bool {
+	found := make(map[string]bool)
 	for _, t := range s.answers {
-		if slices.ContainsFunc(t.responses, func(x *Exchange) bool {
-			return x.Method == method && x.Failure == nil && x.Name() == name
-		}) {
-			return true
+		for _, x := range t.responses {
+			if x.Method == method && x.Failure == nil {
+				found[x.Name()] = true
+			}
 		}
 	}
-	return false
+	return found
 }
 
 // add adds the exchanges that have a response.
@@ -134,8 +138,8 @@ func (s *Script) add(exchanges []*Exchange) {
 			s.answers[key] = &turns{}
 		}
 		s.answers[key].responses = append(s.answers[key].responses, x)
-		name := x.Name()
-		if name != "" && !slices.Contains(s.names[x.Method], name) {
+		if name := x.Name(); name != "" && !s.seen[x.Method+" "+name] {
+			s.seen[x.Method+" "+name] = true
 			s.names[x.Method] = append(s.names[x.Method], name)
 		}
 	}
