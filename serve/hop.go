@@ -103,6 +103,7 @@ type hopped struct {
 	// elsewhere means that the request may be served at another replica if this one declines it, and declined, set by
 	// hop.forward, that it has.
 	elsewhere, declined bool
+	silent              bool // the request was not sent because the replica does not answer; set by hop.forward
 }
 
 // released is how a replica has released a session, or zero. If the replica takes the session back,
@@ -397,15 +398,15 @@ func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) (p placement, d
 	if peer == nil {
 		return p, false
 	}
-	if h.hop.probes.suspended(peer) {
-		h.hop.refuseSuspended(w, r)
+	as := &hopped{hops: 1}
+	if as.silent = h.hop.probes.suspended(peer); as.silent {
+		h.hop.outcomes[hopWaiting].Add(1)
+	} else if h.hop.forward(w, r, peer, as) {
 		return p, true
 	}
-	switch {
-	case h.hop.forward(w, r, peer, &hopped{hops: 1}):
-	case h.hop.probes.suspended(peer):
+	if as.silent {
 		h.hop.refuseSuspended(w, r)
-	default:
+	} else {
 		h.hop.refuseStopped(w, r)
 	}
 	return p, true
@@ -456,12 +457,13 @@ func (p *hop) forward(
 	outcome := hopAnswered
 	defer func() {
 		cause := stop.Cause()
-		if outcome != hopRefused &&
-			(errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
+		sent = outcome != hopRefused && outcome != hopWaiting
+		if sent && (errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
 			outcome = hopBroken // perhaps in the middle of its answer
 		}
 		p.outcomes[outcome].Add(1)
-		sent = outcome != hopRefused && !as.declined
+		as.silent = outcome == hopWaiting
+		sent = sent && !as.declined
 		body, isKept := r.Body.(*keptBody)
 		switch {
 		case sent:
@@ -674,7 +676,6 @@ func (p *hop) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 // refuseSuspended answers a request whose owner does not answer probes. A client with a
 // session starts over at once, at another replica; a task may continue.
 func (p *hop) refuseSuspended(w http.ResponseWriter, r *http.Request) {
-	p.outcomes[hopWaiting].Add(1)
 	if r.Header.Get("Mcp-Protocol-Version") < mcp.Version20260728.String() {
 		p.refuse(w, r, http.StatusNotFound, mcp.CodeInvalidRequest,
 			"the replica of this session does not answer, start again")
@@ -704,8 +705,11 @@ func (p *hop) failed(
 		cause = context.Cause(r.Context())
 	}
 	var unsent *hophttp.NotSentError
-	if errors.As(err, &unsent) &&
-		(cause == nil || errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended)) {
+	switch {
+	case !errors.As(err, &unsent):
+	case errors.Is(cause, errSuspended):
+		outcome = hopWaiting
+	case cause == nil || errors.Is(cause, cluster.ErrGone):
 		outcome = hopRefused
 	}
 	p.log.Warn("request not forwarded",

@@ -29,17 +29,18 @@ const (
 // sent while the server closes the connection may have been served.
 const IdleTimeout = time.Minute
 
-// verifyAfter is how long a connection may be idle and still be used at once. It is less than a machine needs to start
-// again: nothing ends the connections to one that has lost its power, and whether it has served what is sent on them
-// would be unknown.
+// verifyAfter is how long a connection may be idle and still be used at once. Nothing ends the connections to a machine
+// that has lost its power, and whether a request sent on one was served is unknown. A shorter time leaves fewer such
+// requests, and makes more of them wait for an answer to a ping first.
 const verifyAfter = time.Second
 
 // PingPath is the path of a GET request that a [Transport] sends on a connection that was idle for longer. Any answer
 // to it shows that the other replica is still there.
 const PingPath = "/.slipway/ping"
 
-// NotSentError is the error of a request of which nothing was sent, because there was no connection or a new one
-// failed, or which arrived when the server had closed its connection.
+// NotSentError is the error of a request of which nothing was sent, because there was no connection, a new one failed,
+// or the request was cancelled while an idle one was verified, or which arrived when the server had closed its
+// connection.
 type NotSentError struct{ Err error }
 
 // Error implements error.
@@ -158,7 +159,7 @@ func (t *Transport) verify(ctx context.Context, c *conn, stop *Canceler) (cause 
 	if err == nil {
 		_, err = io.CopyN(io.Discard, resp.Body, maxHead)
 	}
-	x.discard() // unless its answer has ended
+	x.discard() // has no effect once the answer has ended
 	cause = x.cause()
 	if cause == nil && !errors.Is(err, io.EOF) {
 		t.CloseIdleConnections()
