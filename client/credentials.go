@@ -25,14 +25,14 @@ type Credentials interface {
 // that the server demands, and with another token.
 const maxAuthorizations = 3
 
-// AuthorizeError is the error of a request that was not sent because its [Credentials] failed. The
-// connection is not affected.
+// AuthorizeError is the error of a request that was not sent because its [Credentials] or the Describe
+// of its [Endpoint] failed. The connection is not affected.
 type AuthorizeError struct{ Err error }
 
 // Error implements error.
 func (e *AuthorizeError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error of [Credentials.Authorize].
+// Unwrap returns the error of [Credentials.Authorize] or Describe.
 func (e *AuthorizeError) Unwrap() error { return e.Err }
 
 // refusalKey is the context key of the error that explains a refused request.
