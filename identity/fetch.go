@@ -168,8 +168,14 @@ func (w *web) getJSON(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// errSilent reports that a server did not answer in the time that a login has.
-var errSilent = errors.New("no answer in time")
+// silentError reports that a server did not answer in the time that the caller has, which may be that of a login.
+type silentError struct{}
+
+// Error implements error.
+func (silentError) Error() string { return "no answer in time" }
+
+// Unwrap returns [context.DeadlineExceeded].
+func (silentError) Unwrap() error { return context.DeadlineExceeded }
 
 // post sends a form or a JSON document with credentials. The answer has at most
 // maxDocument bytes.
@@ -233,11 +239,11 @@ func (w *web) probe(ctx context.Context, server string) (d demand, ok bool, err 
 	return demandOf(resp.Header), refused, nil
 }
 
-// failureOf returns an error of the HTTP client without the URL, which may contain secrets. If the time of the login
-// ends while a server is asked, the user is not to blame for it.
+// failureOf returns an error of the HTTP client without the URL, which may contain secrets. The result is a silentError
+// if the time ended while the server was asked: [ErrTimeout] is for users who do not complete a login.
 func failureOf(err error) error {
 	if errors.Is(err, ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
-		return errSilent
+		return silentError{}
 	}
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -505,6 +505,9 @@ func TestSilentServer(t *testing.T) {
 			if err == nil || !strings.HasSuffix(err.Error(), ": no answer in time") || errors.Is(err, identity.ErrTimeout) {
 				t.Errorf("Login = %v, want that the server did not answer", err)
 			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Login = %v, want an error that wraps the end of its time", err)
+			}
 		})
 	}
 }
