@@ -271,7 +271,7 @@ const maxCases = 10_000
 // ParseCases parses a JSON array of cases, or an object with the member "cases".
 func ParseCases(text []byte) ([]Case, error) {
 	list := bytes.TrimSpace(text)
-	if len(list) == 0 || list[0] != '[' {
+	if len(list) > 0 && list[0] != '[' {
 		var file map[string]json.RawMessage
 		if err := json.Unmarshal(list, &file); err != nil {
 			return nil, readable(err)
@@ -302,13 +302,19 @@ func ParseCases(text []byte) ([]Case, error) {
 	return cases, nil
 }
 
-// caseMembers are the members of a case.
-var caseMembers = sync.OnceValue(func() (names []string) {
-	for f := range reflect.TypeFor[Case]().Fields() {
-		names = append(names, f.Tag.Get("json"))
+// caseMembers are the members of a case, and hintMembers those of its hints.
+var (
+	caseMembers = sync.OnceValue(membersOf[Case])
+	hintMembers = sync.OnceValue(membersOf[mcp.ToolAnnotations])
+)
+
+// membersOf returns the names of the fields of T in JSON.
+func membersOf[T any]() (names []string) {
+	for f := range reflect.TypeFor[T]().Fields() {
+		names = append(names, cmp.Or(f.Tag.Get("json"), strings.ToLower(f.Name[:1])+f.Name[1:]))
 	}
 	return names
-})
+}
 
 // parse parses and checks a case. With an error, it has at least the name, if there is one.
 func (c *Case) parse(text []byte) error {
@@ -320,9 +326,22 @@ func (c *Case) parse(text []byte) error {
 	if err := checkMembers(members, caseMembers()...); err != nil {
 		return err // it would test something else
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields() // of hints
-	if err := d.Decode(c); err != nil {
+	var hints map[string]json.RawMessage
+	if json.Unmarshal(members["hints"], &hints) == nil { // otherwise reported below
+		if err := checkMembers(hints, hintMembers()...); err != nil {
+			return fmt.Errorf("hints: %w", err)
+		}
+	}
+	for _, name := range []string{"time", "address"} { // errors of their types name functions
+		var value string
+		if raw := members[name]; raw != nil && json.Unmarshal(raw, &value) != nil {
+			return fmt.Errorf("%s: want a string", name)
+		}
+		if _, err := netip.ParseAddr(value); err != nil && name == "address" && value != "" {
+			return fmt.Errorf("address %q: want an IP address", value)
+		}
+	}
+	if err := json.Unmarshal(text, c); err != nil {
 		return readable(err)
 	}
 	if c.Arguments != nil && !jsonscan.IsObject(c.Arguments) {

@@ -151,7 +151,8 @@ func TestInvalid(t *testing.T) {
 			"permit (principal, action, resource)",
 			`p.cedar:1:37: unexpected end of the policy, want ";"`,
 		},
-		"unexpected token": {"permit (principal; action, resource);", `unexpected ";", want ","`},
+		"unexpected token":  {"permit (principal; action, resource);", `unexpected ";", want ","`},
+		"unexpected string": {`permit (principal, action, "x");`, `unexpected "x", want "resource"`},
 		"tool without a server": {
 			`forbid (principal, action, resource == Tool::"delete");`,
 			`p.cedar:1:1: Tool::"delete" names no server: want Tool::"SERVER/NAME"`,
@@ -159,6 +160,14 @@ func TestInvalid(t *testing.T) {
 		"resource without a server": {
 			`forbid (principal, action, resource) when { resource == Resource::"file:///etc/passwd" };`,
 			`Resource::"file:///etc/passwd" names no server: want Resource::"SERVER/URI"`,
+		},
+		"URN without a server": {
+			`forbid (principal, action, resource == Resource::"urn:isbn:1/2");`,
+			`Resource::"urn:isbn:1/2" names no server`,
+		},
+		"path without a server": {
+			`forbid (principal, action, resource == Resource::"/etc/passwd");`,
+			`Resource::"/etc/passwd" names no server`,
 		},
 		"prompt without a name": {
 			`permit (principal, action, resource) when { resource in [Server::"a", Prompt::"a/"] };`,
@@ -405,10 +414,30 @@ permit (principal, action, resource == Tool::"billing/refund") when { principal 
 	}
 }
 
+// TestItemWithoutServer: the name of a source in a library may be empty, and rules about its items apply.
+func TestItemWithoutServer(t *testing.T) {
+	for kind, name := range map[policy.Kind]string{policy.ToolKind: "t", policy.ResourceKind: "file:///etc/passwd"} {
+		item := policy.Item{
+			Kind: kind,
+			Name: name,
+		}
+		uid := map[policy.Kind]string{policy.ToolKind: "Tool", policy.ResourceKind: "Resource"}[kind]
+		set, err := policy.Parse("p.cedar", fmt.Appendf(nil, "permit (principal, action, resource == %s::%q);", uid, item.ID()))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if d := set.Decide(&policy.Request{Item: item}); d.Effect != policy.Allow {
+			t.Errorf("%s: %s", item.ID(), d.Reason())
+		}
+	}
+}
+
 // TestMistakesInCases: a mistake in a case says where and what it is, rather than test something else.
 func TestMistakesInCases(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"cases":[]}`:   "0 cases, want 1 to 10000",
+		"\n":             "0 cases, want 1 to 10000",
 		`{"case":[{}]}`:  `unknown member "case": did you mean cases?`,
 		`"x"`:            "unexpected string, want a list of cases, each an object",
 		`[3]`:            "case 1: unexpected number",
@@ -418,8 +447,13 @@ func TestMistakesInCases(t *testing.T) {
 		`[{"tool":"a/b","expect":"deny","arguments":"x"}]`:   "case 1: arguments: want an object",
 		`[{"tool":"a/b","expect":"deny","groups":"x"}]`:      "case 1: groups: unexpected string",
 		`[{"tool":"a/b","expect":"deny","time":"tomorrow"}]`: `case 1: time "tomorrow": want a time such as 2026-`,
-		`[{"tool":"a/b","expect":"maybe"}]`:                  `case 1: expect "maybe": want "allow", "deny" or "ask"`,
-		`[{"tool":"b","expect":"deny"}]`:                     `case 1: "b" is not SERVER/NAME`,
+		`[{"tool":"a/b","expect":"deny","time":5}]`:          "case 1: time: want a string",
+		`[{"tool":"a/b","expect":"deny","address":"x"}]`:     `case 1: address "x": want an IP address`,
+		`[{"tool":"a/b","expect":"deny","address":[]}]`:      "case 1: address: want a string",
+		`[{"tool":"a/b","expect":"deny","hints":{"readonlyHint":true}}]`: `case 1: hints: unknown member "readonlyHint": did you ` +
+			`mean readOnlyHint?`,
+		`[{"tool":"a/b","expect":"maybe"}]`: `case 1: expect "maybe": want "allow", "deny" or "ask"`,
+		`[{"tool":"b","expect":"deny"}]`:    `case 1: "b" is not SERVER/NAME`,
 	} {
 		if _, err := policy.ParseCases([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("ParseCases(%s) = %v, want %q", text, err, want)

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -188,9 +189,17 @@ func withTokens(reason string) string {
 	}
 	got, want := tokens[:at], tokens[at+len(" want "):]
 	if got == "" {
-		return fmt.Sprintf("unexpected end of the policy, want %q", want)
+		return "unexpected end of the policy, want " + quoteToken(want)
 	}
-	return fmt.Sprintf("unexpected %q, want %q", got, want)
+	return "unexpected " + quoteToken(got) + ", want " + quoteToken(want)
+}
+
+// quoteToken quotes a token that is not a string of the policy.
+func quoteToken(token string) string {
+	if strings.HasPrefix(token, `"`) {
+		return token
+	}
+	return strconv.Quote(token)
 }
 
 // source is where rules are from.
@@ -339,7 +348,8 @@ func newRule(p *cedar.Policy, line int, from source) (*Rule, error) {
 	return r, nil
 }
 
-// checkItems returns an error if a rule names an item without its server: it would never apply.
+// checkItems returns an error if a rule seems to name an item without its server, for then it would never apply. The
+// name of a source in a library may be empty, and a name without its server that contains a slash is not detected.
 func checkItems(tree *ast.Policy) (err error) {
 	entitiesOf(tree, func(uid types.EntityUID) {
 		rest := "NAME"
@@ -351,7 +361,11 @@ func checkItems(tree *ast.Policy) (err error) {
 			return
 		}
 		server, name, _ := strings.Cut(string(uid.ID), "/")
-		if server == "" || name == "" || strings.HasSuffix(server, ":") { // the scheme of a URI
+		bare := name == "" || strings.HasSuffix(server, ":") // the scheme of a URI
+		if uid.Type == "Resource" {
+			bare = bare || strings.Contains(server, ":") || server == "" && !strings.Contains(name, ":")
+		}
+		if bare {
 			err = cmp.Or(err, fmt.Errorf("%s names no server: want %s::\"SERVER/%s\"", uid, uid.Type, rest))
 		}
 	})
