@@ -414,15 +414,17 @@ permit (principal, action, resource == Tool::"billing/refund") when { principal 
 	}
 }
 
-// TestItemWithoutServer: the name of a source in a library may be empty, and rules about its items apply.
-func TestItemWithoutServer(t *testing.T) {
-	for kind, name := range map[policy.Kind]string{policy.ToolKind: "t", policy.ResourceKind: "file:///etc/passwd"} {
-		item := policy.Item{
-			Kind: kind,
-			Name: name,
-		}
-		uid := map[policy.Kind]string{policy.ToolKind: "Tool", policy.ResourceKind: "Resource"}[kind]
-		set, err := policy.Parse("p.cedar", fmt.Appendf(nil, "permit (principal, action, resource == %s::%q);", uid, item.ID()))
+// TestItemOfUnusualSource: the name of a source in a library may be empty, or have a colon, and rules about its items
+// apply.
+func TestItemOfUnusualSource(t *testing.T) {
+	for uid, item := range map[string]policy.Item{
+		"Tool":      {Kind: policy.ToolKind, Name: "t"},
+		"Resource":  {Kind: policy.ResourceKind, Name: "file:///etc/passwd"},
+		"Resource ": {Kind: policy.ResourceKind, Servers: []string{"a:b"}, Name: "test://a"},
+		"Prompt":    {Kind: policy.PromptKind, Servers: []string{"a:b"}, Name: "p"},
+	} {
+		text := fmt.Sprintf("permit (principal, action, resource == %s::%q);", uid, item.ID())
+		set, err := policy.Parse("p.cedar", []byte(text))
 		if err != nil {
 			t.Error(err)
 			continue
@@ -450,8 +452,8 @@ func TestMistakesInCases(t *testing.T) {
 		`[{"tool":"a/b","expect":"deny","time":5}]`:          "case 1: time: want a string",
 		`[{"tool":"a/b","expect":"deny","address":"x"}]`:     `case 1: address "x": want an IP address`,
 		`[{"tool":"a/b","expect":"deny","address":[]}]`:      "case 1: address: want a string",
-		`[{"tool":"a/b","expect":"deny","hints":{"readonlyHint":true}}]`: `case 1: hints: unknown member "readonlyHint": did you ` +
-			`mean readOnlyHint?`,
+		`[{"tool":"a/b","expect":"deny","hints":{"readonlyHint":true}}]`: `case 1: hints: unknown member "readonlyHint": ` +
+			`did you mean readOnlyHint?`,
 		`[{"tool":"a/b","expect":"maybe"}]`: `case 1: expect "maybe": want "allow", "deny" or "ask"`,
 		`[{"tool":"b","expect":"deny"}]`:    `case 1: "b" is not SERVER/NAME`,
 	} {

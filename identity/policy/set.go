@@ -363,7 +363,7 @@ func checkItems(tree *ast.Policy) (err error) {
 		server, name, _ := strings.Cut(string(uid.ID), "/")
 		bare := name == "" || strings.HasSuffix(server, ":") // the scheme of a URI
 		if uid.Type == "Resource" {
-			bare = bare || strings.Contains(server, ":") || server == "" && !strings.Contains(name, ":")
+			bare = bare || (server == "" || strings.Contains(server, ":")) && !strings.Contains(name, ":")
 		}
 		if bare {
 			err = cmp.Or(err, fmt.Errorf("%s names no server: want %s::\"SERVER/%s\"", uid, uid.Type, rest))
