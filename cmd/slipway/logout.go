@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ it at the next request.`,
 			case errors.Is(err, identity.ErrNoLogin):
 				return no("slipway login --list lists the logins", "logout: %v", err)
 			case err != nil && !gone:
-				return fmt.Errorf("logout: %w", err) // of the store
+				return storeFailed(err)
 			case err != nil:
 				return remoteFailed("end the session in your account there; slipway login --list lists the remaining logins",
 					"logout: %s", inOneLine(err))
@@ -80,6 +79,15 @@ it at the next request.`,
 // inOneLine returns the text of an error that may consist of several, one a line.
 func inOneLine(err error) string {
 	return visible.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// storeFailed returns the failure for an error of the store of logins.
+func storeFailed(err error) *failure {
+	return &failure{
+		code:  codeOf(err),
+		text:  "logout: " + inOneLine(err),
+		cause: err,
+	}
 }
 
 // server returns the URL of the server that the arguments name.
@@ -121,7 +129,7 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 	case errors.Is(err, identity.ErrNoLogin):
 		return no("slipway ps lists the logins of callers", "logout: %v", err)
 	case err != nil && !errors.Is(err, identity.ErrNotRevoked):
-		return fmt.Errorf("logout: %w", err) // of the store
+		return storeFailed(err)
 	case err != nil:
 		return remoteFailed("slipway ps lists the logins that remain", "logout: %s", inOneLine(err))
 	}
