@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -107,8 +106,14 @@ func counts(cat *mcp.Catalog) string {
 		words = append(words, count(n, "resource template"))
 	}
 	text := strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
-	if slices.ContainsFunc(cat.Sources, func(s mcp.JoinedSource) bool { return s.Unknown }) {
-		text += " so far; servers are still starting"
+	unknown := 0 // starting, being built, out of reach, or until the caller logs in
+	for i := range cat.Sources {
+		if cat.Sources[i].Unknown {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		text += fmt.Sprintf(" so far; %d of %s not available yet", unknown, count(len(cat.Sources), "source"))
 	}
 	return text
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// TestCounts guards what the banner says of servers in definitions: their catalog may grow later, but servers are only
-// said to be starting while some are.
+// TestCounts guards what the banner says of servers in definitions: their catalog may grow later, but the counts are
+// only said to be incomplete while servers are not available.
 func TestCounts(t *testing.T) {
 	cat := &mcp.Catalog{
 		Growing: true,
@@ -17,8 +17,8 @@ func TestCounts(t *testing.T) {
 	if got, want := counts(cat), "2 tools, 0 resources, 0 prompts"; got != want {
 		t.Errorf("counts = %q, want %q", got, want)
 	}
-	cat.Sources[1].Unknown = true
-	if got, want := counts(cat), "2 tools, 0 resources, 0 prompts so far; servers are still starting"; got != want {
-		t.Errorf("counts while one is starting = %q, want %q", got, want)
+	cat.Sources[1].Unknown = true // starting, or out of reach
+	if got, want := counts(cat), "2 tools, 0 resources, 0 prompts so far; 1 of 2 sources not available yet"; got != want {
+		t.Errorf("counts while one is unknown = %q, want %q", got, want)
 	}
 }
