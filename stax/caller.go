@@ -96,15 +96,17 @@ func callerHeader(p *mcp.Principal, name string) (string, error) {
 // would make the server trust the sender in other ways than who the caller is.
 func reservedHeader(name string) bool {
 	name = http.CanonicalHeaderKey(name)
-	for _, prefix := range []string{"Mcp-", "Proxy-", "Sec-", "Access-Control-", "Accept", "Content-", "If-", "Cookie",
+	if framesMessages(name) {
+		return true
+	}
+	for _, prefix := range []string{"Proxy-", "Sec-", "Access-Control-", "Accept", "Content-", "If-", "Cookie",
 		"Set-Cookie"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	switch name {
-	case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Host", "Expect", "Via", "Date",
-		"Range", "Origin", "Referer", "User-Agent", "Cache-Control", "Pragma", "Last-Event-Id",
+	case "Via", "Date", "Range", "Origin", "Referer", "User-Agent", "Cache-Control", "Pragma",
 		"Authorization", "Dpop", "Www-Authenticate", "Signature", "Signature-Input", "Client-Cert", "Client-Cert-Chain",
 		"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port",
 		"X-Forwarded-Prefix", "X-Forwarded-Server", "X-Forwarded-Scheme", "X-Forwarded-Ssl", "X-Forwarded-Access-Token",
