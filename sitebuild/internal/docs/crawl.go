@@ -128,10 +128,11 @@ type crawler struct {
 // crawled is an address that was fetched.
 type crawled struct {
 	// address is where it was found after redirects, and file its path among the pages.
-	address *url.URL
-	file    string
-	text    string
-	err     error // nil with an empty text for what is not a page
+	address  *url.URL
+	file     string
+	text     string
+	complete bool  // no character of the text is lost
+	err      error // nil with an empty text for what is not a page
 }
 
 // within reports whether the crawl may fetch an address.
@@ -356,11 +357,13 @@ func (c *crawler) take(resp *http.Response, page *crawled) error {
 		return err
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.left -= int64(len(data)); c.left < 0 {
+	c.left -= int64(len(data))
+	tooMany := c.left < 0
+	c.mu.Unlock()
+	if tooMany {
 		return fmt.Errorf("all pages together have more than %d bytes", c.opts.MaxTotalBytes)
 	}
-	page.text, _ = webpage.Decode(data, resp.Header.Get("Content-Type"))
+	page.text, page.complete = webpage.Decode(data, resp.Header.Get("Content-Type"))
 	page.file = c.fileOf(&final)
 	return nil
 }
@@ -421,7 +424,7 @@ func (c *crawler) assemble(ctx context.Context, fetched []*crawled) (*Set, error
 			continue
 		}
 		known[page.file] = true
-		p, found := r.newPage(ctx, page.file, page.text)
+		p, found := r.newDecodedPage(page.file, page.text, page.complete)
 		for i := range found {
 			found[i].File = address
 		}

@@ -127,14 +127,31 @@ func TestCrawl(t *testing.T) {
 
 // TestCrawlEncoding reads a page in the encoding that the host declares.
 func TestCrawlEncoding(t *testing.T) {
-	w := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("Content-Type", "text/html; charset=windows-1251")
-		fmt.Fprint(rw, "<main><h1>\xcf\xf0\xe8\xe2\xe5\xf2</h1></main>")
-	}))
-	defer w.Close()
-	set := crawl(t, w.URL+"/docs/", nil)
-	if home := set.Page("home"); home == nil || home.Title != "Привет" || len(set.Report.Findings()) > 0 {
-		t.Errorf("home %+v, findings %v", home, set.Report.Findings())
+	const page = "<main><h1>A \xcf\xf0\xe8\xe2\xe5\xf2</h1></main>"
+	for _, c := range []struct{ encoding, title, finding string }{
+		{"windows-1251", "A Привет", ""},
+		{"klingon", "A", "the page is not UTF-8; its invalid bytes are removed"},
+		{"iso-2022-jp", "A " + strings.Repeat("\ufffd", 6),
+			"the page declares an encoding that it is not completely in, or that is not supported"},
+	} {
+		w := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "text/html; charset="+c.encoding)
+			fmt.Fprint(rw, page)
+		}))
+		defer w.Close()
+		set := crawl(t, w.URL+"/docs/", nil)
+		if home := set.Page("home"); home == nil || home.Title != c.title {
+			t.Errorf("%s: home %+v, want the title %q", c.encoding, home, c.title)
+		}
+		got := ""
+		for _, f := range set.Report.Findings() {
+			if f.Rule.ID == "docs/not-utf8" {
+				got += f.Message
+			}
+		}
+		if got != c.finding {
+			t.Errorf("%s: docs/not-utf8 says %q, want %q", c.encoding, got, c.finding)
+		}
 	}
 }
 

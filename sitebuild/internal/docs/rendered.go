@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
@@ -92,14 +93,27 @@ func (r *reader) withoutTwins(documents []document) []document {
 	})
 }
 
+// notUTF8 returns the finding about a page that [webpage.Decode] cannot read completely.
+func notUTF8(place, text string) check.Finding {
+	message := "the page is not UTF-8; its invalid bytes are removed"
+	if utf8.ValidString(text) {
+		message = "the page declares an encoding that it is not completely in, or that is not supported"
+	}
+	return finding(ruleNotUTF8, place, 0, "declare its encoding, or render it as UTF-8", "%s", message)
+}
+
 // newRenderedPage reads an HTML page, without resolving its links. The page is nil if it has
 // no content of its own.
 func (r *reader) newRenderedPage(file, source string) (*Page, []check.Finding) {
+	text, ok := webpage.Decode([]byte(source), "")
+	return r.newDecodedPage(file, text, ok)
+}
+
+// newDecodedPage is newRenderedPage for the results of [webpage.Decode].
+func (r *reader) newDecodedPage(file, source string, complete bool) (*Page, []check.Finding) {
 	var found []check.Finding
-	source, known := webpage.Decode([]byte(source), "")
-	if !known {
-		found = append(found, finding(ruleNotUTF8, r.place(file), 0, "declare its encoding, or render it as UTF-8",
-			"the page is not UTF-8; its invalid bytes are removed"))
+	if !complete {
+		found = append(found, notUTF8(r.place(file), source))
 		source = strings.ToValidUTF8(source, "")
 	}
 	web, err := webpage.Read([]byte(source))

@@ -2,9 +2,13 @@ package docs_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
@@ -88,16 +92,34 @@ func TestEncodings(t *testing.T) {
 		"index.html":  "<main><h1>Manual</h1><p>Text.</p></main>",
 		"latin.html":  `<meta charset="iso-8859-1"><main><h1>Gr` + "\xfc\xdf" + `e</h1></main>`,
 		"silent.html": "<main><h1>Gr\xfc\xdfe</h1></main>",
+		"wide.html":   `<meta charset="utf-16"><main><h1>Gr` + "\xfc\xdf" + `e</h1></main>`,
+		"korean.html": `<meta charset="iso-2022-kr"><main><h1>Greetings</h1></main>`,
+		"half.html":   `<meta charset="shift_jis"><main><h1>Gr` + "\xff" + `e</h1></main>`,
 	}), "public", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := ruletest.Findings(&set.Report)
-	if len(found) != 1 || found[0].Rule.ID != "docs/not-utf8" || found[0].File != "public/silent.html" {
-		t.Errorf("findings %v, want one of docs/not-utf8", found)
+	var got []string
+	for _, f := range ruletest.Findings(&set.Report) {
+		got = append(got, fmt.Sprintf("%s: %s [%s]", f.File, f.Message, f.Rule.ID))
 	}
-	if got := set.Page("latin").Title + " " + set.Page("silent").Title; got != "Grüße Gre" {
-		t.Errorf("titles %q", got)
+	slices.Sort(got)
+	const foreign = "the page declares an encoding that it is not completely in, or that is not supported [docs/not-utf8]"
+	want := []string{
+		"public/half.html: " + foreign,
+		"public/korean.html: " + foreign,
+		"public/silent.html: the page is not UTF-8; its invalid bytes are removed [docs/not-utf8]",
+		"public/wide.html: the page is not UTF-8; its invalid bytes are removed [docs/not-utf8]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, want := range map[string]string{
+		"latin": "Grüße", "silent": "Gre", "wide": "Gre", "korean": "Greetings", "half": "Gr\ufffde",
+	} {
+		if p := set.Page(name); p == nil || p.Title != want {
+			t.Errorf("%s: %+v, want the title %q", name, p, want)
+		}
 	}
 }
 
