@@ -19,6 +19,15 @@ import (
 // CommonMark, too.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
+// decodeMarked returns a text without its byte order mark. UTF-16, as editors on Windows write
+// it, becomes UTF-8.
+func decodeMarked(source string) string {
+	if strings.HasPrefix(source, "\xff\xfe") || strings.HasPrefix(source, "\xfe\xff") {
+		source, _ = webpage.Decode([]byte(source), "")
+	}
+	return strings.TrimPrefix(source, "\ufeff")
+}
+
 // newPage parses the text of a document as a page, without resolving its links. The page
 // is nil if it is hidden and Drafts is not set.
 func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []check.Finding) {
@@ -29,10 +38,7 @@ func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []che
 		return r.newRenderedPage(file, source)
 	}
 	var found []check.Finding
-	source = strings.TrimPrefix(source, "\ufeff")
-	if strings.HasPrefix(source, "\xff\xfe") || strings.HasPrefix(source, "\xfe\xff") {
-		source, _ = webpage.Decode([]byte(source), "") // UTF-16, as editors on Windows write it
-	}
+	source = decodeMarked(source)
 	if !utf8.ValidString(source) {
 		found = append(found,
 			finding(ruleNotUTF8, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),

@@ -208,7 +208,7 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 	entries := 0
 	err := fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return r.located(name, err)
+			return r.located("read", name, err)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -225,9 +225,8 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 		if d.IsDir() {
 			return nil
 		}
-		if d.Type() == fs.ModeSymlink && all.formOf(name) != nil {
-			r.set.Report.Add(finding(ruleSymlink, r.place(name), 0, "copy the document, or include it in another",
-				"the document is skipped: it is a symbolic link, which is not followed"))
+		if d.Type() == fs.ModeSymlink {
+			r.skipLink(all, name)
 		}
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() {
@@ -254,6 +253,22 @@ func (r *reader) walk(ctx context.Context) (*found, error) {
 		return nil
 	})
 	return all, err
+}
+
+// skipLink reports a symbolic link to a document or a folder. One that leads outside of the
+// documents may be either.
+func (r *reader) skipLink(all *found, name string) {
+	if all.formOf(name) != nil {
+		r.set.Report.Add(finding(ruleSymlink, r.place(name), 0, "copy the document, or include it in another",
+			"the document is skipped: it is a symbolic link, which is not followed"))
+		return
+	}
+	info, err := fs.Stat(r.fsys, name)
+	outside := err != nil && !errors.Is(err, fs.ErrNotExist) && path.Ext(name) == ""
+	if !leftOut(path.Base(name)) && (outside || err == nil && info.IsDir()) {
+		r.set.Report.Add(finding(ruleSymlink, r.place(name), 0, "copy the folder, or build from the one that it leads to",
+			"documents below it are skipped: it is a symbolic link, which is not followed"))
+	}
 }
 
 // skipName skips a file or a folder whose name is not UTF-8, which has no path in a site.
@@ -370,26 +385,29 @@ func (r *reader) text(file string) (string, error) {
 func (r *reader) contents(room []byte, file string) ([]byte, error) {
 	f, err := r.fsys.Open(file)
 	if err != nil {
-		return room[:0], r.located(file, err)
+		return room[:0], r.located("open", file, err)
 	}
 	defer f.Close()
 	into := bytes.NewBuffer(room[:0])
 	limit := r.limitOf(file)
 	n, err := into.ReadFrom(io.LimitReader(f, limit+1))
-	if err == nil && n > limit {
+	switch {
+	case err != nil:
+		err = r.located("read", file, err)
+	case n > limit:
 		err = fmt.Errorf("%s: more than %d bytes", r.place(file), limit)
 	}
 	return into.Bytes(), err
 }
 
-// located returns an error of reading a file that names it as findings do.
-func (r *reader) located(file string, err error) error {
+// located returns an error of opening or reading a file or folder that names it as findings do.
+func (r *reader) located(op, file string, err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
 		err = failed.Err
 	}
 	return &fs.PathError{
-		Op:   "open",
+		Op:   op,
 		Path: r.place(file),
 		Err:  err,
 	}

@@ -12,11 +12,12 @@ var (
 	ruleDuplicateSlug = rules.Warning("docs/duplicate-slug", "an id that a page gives to two headings")
 	ruleDuplicatePage = rules.Note("docs/duplicate-page", "two files for the same page")
 	ruleFrontMatter   = rules.Warning("docs/front-matter", "invalid front matter")
-	ruleNotUTF8       = rules.Warning("docs/not-utf8", "bytes that are not UTF-8")
-	ruleUnreadable    = rules.Warning("docs/unreadable",
+	ruleNotUTF8       = rules.Warning("docs/not-utf8",
+		"bytes that are neither UTF-8 nor in the encoding that the page declares")
+	ruleUnreadable = rules.Warning("docs/unreadable",
 		"an HTML page, a notebook, a Word document or PDF that cannot be read, or a name that is not UTF-8")
 	ruleUnrendered = rules.Note("docs/unrendered", "documents in reStructuredText or AsciiDoc beside others")
-	ruleSymlink    = rules.Note("docs/symlink", "a document that is a symbolic link")
+	ruleSymlink    = rules.Note("docs/symlink", "a document or a folder that is a symbolic link")
 	ruleTooLarge   = rules.Warning("docs/too-large",
 		"a document of more than 4 MiB, or a notebook, Word document or PDF of more than 64 MiB")
 	ruleInclude    = rules.Warning("docs/include", "an included file that is missing from the folder")

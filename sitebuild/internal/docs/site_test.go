@@ -485,11 +485,17 @@ func TestUnusualFiles(t *testing.T) {
 	files := fstest.MapFS{
 		"utf16.md":       {Data: []byte("\xff\xfe#\x00 \x00\xdc\x00\n\x00\n\x00t\x00")},
 		"mac.md":         {Data: []byte("# Mac\r\rOne.\r\r## Two\r\rThree.\r")},
+		"part.txt":       {Data: []byte("\xff\xfeH\x00\xdf\x00\r\x00i\x00")},
+		"whole.md":       {Data: []byte("# Whole\n\n<!-- @include: part.txt -->\n")},
 		"list.md":        {Data: []byte("---\n- a\n---\n# List\n")},
 		"link.md":        {Data: []byte("mac.md"), Mode: fs.ModeSymlink},
 		"a.rst":          {Data: []byte("A\n=\n")},
 		"b/c.ADOC":       {Data: []byte("= C\n")},
 		"link.png":       {Data: []byte("mac.md"), Mode: fs.ModeSymlink},
+		"latest":         {Data: []byte("v2"), Mode: fs.ModeSymlink},
+		"node_modules":   {Data: []byte("v2"), Mode: fs.ModeSymlink},
+		"dangling":       {Data: []byte("v1"), Mode: fs.ModeSymlink},
+		"v2/new.md":      {Data: []byte("# New\n")},
 		"caf\xe9.md":     {Data: []byte("# Lost\n")},
 		"d\xe9/inner.md": {Data: []byte("# Lost\n")},
 	}
@@ -504,6 +510,9 @@ func TestUnusualFiles(t *testing.T) {
 	if p == nil || p.Title != "Mac" || len(p.Sections) != 2 || !strings.Contains(p.Body, "\nThree.\n") {
 		t.Errorf("carriage returns: %+v", p)
 	}
+	if p := set.Page("whole"); p == nil || !strings.Contains(p.Body, "\nHß\ni\n") {
+		t.Errorf("an included file in UTF-16: %+v", p)
+	}
 	var got []string
 	for _, f := range ruletest.Findings(&set.Report) {
 		got = append(got, fmt.Sprintf("%s: %s [%s]", f.File, f.Message, f.Rule.ID))
@@ -513,6 +522,7 @@ func TestUnusualFiles(t *testing.T) {
 		"x/a.rst: documents in reStructuredText or AsciiDoc are skipped: 2 [docs/unrendered]",
 		"x/caf\xe9.md: the document is skipped: its name is not UTF-8 [docs/unreadable]",
 		"x/d\xe9: the folder is skipped: its name is not UTF-8 [docs/unreadable]",
+		"x/latest: documents below it are skipped: it is a symbolic link, which is not followed [docs/symlink]",
 		"x/link.md: the document is skipped: it is a symbolic link, which is not followed [docs/symlink]",
 		"x/list.md: the front matter has no names: want lines such as title: Text [docs/front-matter]",
 	}
@@ -521,7 +531,7 @@ func TestUnusualFiles(t *testing.T) {
 	}
 }
 
-// locked is a folder with a file that cannot be opened.
+// locked is a folder with a file or folder that cannot be opened.
 type locked struct {
 	fstest.MapFS
 	name string
@@ -534,11 +544,51 @@ func (l locked) Open(name string) (fs.File, error) {
 	return l.MapFS.Open(name)
 }
 
+func (l locked) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == l.name {
+		return nil, &fs.PathError{Op: "openat", Path: path.Base(name), Err: fs.ErrPermission}
+	}
+	return l.MapFS.ReadDir(name)
+}
+
 func TestUnreadableFile(t *testing.T) {
-	files := locked{fstest.MapFS{"guide/a.md": {Data: []byte("# A\n")}}, "guide/a.md"}
-	_, err := docs.Read(t.Context(), files, "manual", nil)
-	if err == nil || err.Error() != "open manual/guide/a.md: permission denied" || !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("the error is %v, want one that names the file", err)
+	for name, want := range map[string]string{
+		"guide/a.md": "open manual/guide/a.md: permission denied",
+		"guide":      "read manual/guide: permission denied",
+		".":          "read manual: permission denied",
+	} {
+		files := locked{fstest.MapFS{"guide/a.md": {Data: []byte("# A\n")}}, name}
+		_, err := docs.Read(t.Context(), files, "manual", nil)
+		if err == nil || err.Error() != want || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+}
+
+// TestLinkOutside reports a link to a folder outside, which a build cannot read.
+func TestLinkOutside(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"docs/a.md": "# A\n", "shared/b.md": "# B\n"} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join("..", "shared"), filepath.Join(dir, "docs", "shared")); err != nil {
+		t.Skip(err) // Windows permits it only to some
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	set, err := docs.Read(t.Context(), root.FS(), "docs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := ruletest.Findings(&set.Report)
+	if len(found) != 1 || found[0].Rule.ID != "docs/symlink" || found[0].File != "docs/shared" {
+		t.Errorf("findings %v, want one of docs/symlink", found)
 	}
 }
 
