@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/process"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/gopkg"
@@ -158,7 +160,8 @@ func hint(path string, info fs.FileInfo) string {
 		return "it is a site already: slipway site freeze " + path + " rewrites it"
 	}
 	if strings.Contains(path, "://") {
-		return "slipway site build --crawl " + path + " reads a website, page by page"
+		shown := secrets.Command([]string{path})[0]
+		return "slipway site build --crawl " + process.ShellWord(shown) + " reads a website, page by page"
 	}
 	if sources := unrendered(path, info); sources != "" {
 		return "render the " + sources + " to HTML first, and build the site from the folder with the pages"
