@@ -178,12 +178,12 @@ func NewBuilder(opts *Options, write Write) *Builder {
 	return b
 }
 
-// Add appends a page. It returns only errors of write.
+// Add appends a page. It is an error after Close.
 func (b *Builder) Add(p Page) error { return b.AddAnalysis(p.ID, b.Analyze(p), nil) }
 
 // AddAnalysis appends the page with an ID, whose analysis is by a Builder with the same options.
 // If rows is not nil, it appends the [Analysis.Rows] that the analysis lacks; it is called by
-// Close, which reuses what it returns. AddAnalysis returns only errors of write.
+// Close, which reuses what it returns. AddAnalysis is an error after Close.
 func (b *Builder) AddAnalysis(id string, a *Analysis, rows func([]byte) ([]byte, error)) error {
 	if b.closed {
 		return errors.New("the index is closed")

@@ -336,34 +336,43 @@ func TestWholeHeading(t *testing.T) {
 	}
 }
 
-// TestWriteFails: an error of write, such as that of a full disk, ends the build at once.
+// TestWriteFails: an error of write, such as that of a full disk, ends the build at once. Close
+// writes all files: several with rows, several with terms, and the head.
 func TestWriteFails(t *testing.T) {
 	full := errors.New("no space left on device")
-	files := 0
-	for fails := 1; ; fails++ {
-		calls := 0
-		b := search.NewBuilder(&search.Options{Language: "en"}, func(string, []byte) error {
-			if calls++; calls >= fails {
+	build := func(fails int) (names []string, err error) {
+		opts := &search.Options{Language: "en", RowsPerFile: 1, TermBytes: 100}
+		b := search.NewBuilder(opts, func(name string, _ []byte) error {
+			if names = append(names, name); len(names) == fails {
 				return full
 			}
 			return nil
 		})
-		var err error
 		for _, p := range pages() {
-			err = errors.Join(err, b.Add(p))
+			if err := b.Add(p); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err == nil {
-			err = b.Close()
+		if len(names) > 0 {
+			t.Errorf("Add wrote %v", names)
 		}
-		if err == nil {
-			files = fails - 1
-			break
-		}
-		if !errors.Is(err, full) || calls != fails {
-			t.Errorf("after write %d failed, it was called %d more times: %v", fails, calls-fails, err)
-		}
+		return names, b.Close()
 	}
-	if files < 3 {
-		t.Errorf("%d files were written, want rows, terms and the head", files)
+	all, err := build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := make(map[string]int)
+	for _, name := range all {
+		kinds[strings.TrimRight(strings.TrimSuffix(name, ".json"), "0123456789")]++
+	}
+	if kinds["pages-"] < 2 || kinds["terms-"] < 2 || all[len(all)-1] != search.HeadName {
+		t.Errorf("wrote %v, want several files of each kind", all)
+	}
+	for fails := range all {
+		names, err := build(fails + 1)
+		if !errors.Is(err, full) || !slices.Equal(names, all[:fails+1]) {
+			t.Errorf("write %d fails: %v, and %v were written", fails+1, err, names)
+		}
 	}
 }
