@@ -304,16 +304,17 @@ func TestUnreachable(t *testing.T) {
 
 func TestBaseURL(t *testing.T) {
 	for name, tt := range map[string]struct{ base, want string }{
-		"with a slash":       {"https://host.example/base/", ""},
-		"without":            {"https://host.example/base", ""},
-		"of the manifest":    {"https://host.example/base/mcp.json", ""},
-		"another scheme":     {"file:///base/", "must begin with http"},
-		"no host":            {"https:///base/", "must begin with http"},
-		"opaque":             {"x:../../site", "must begin with http"},
-		"a query":            {"https://host.example/base/?token=secret", "query"},
-		"a fragment":         {"https://host.example/base/#x", "query or a fragment"},
-		"not a URL":          {"https://host.example/%zz", "cannot be parsed"},
-		"a control sequence": {"https://host.example/\x00", "cannot be parsed"},
+		"with a slash":        {"https://host.example/base/", ""},
+		"without":             {"https://host.example/base", ""},
+		"of the manifest":     {"https://host.example/base/mcp.json", ""},
+		"of it, with a slash": {"https://host.example/base/mcp.json/", ""},
+		"another scheme":      {"file:///base/", "must begin with http"},
+		"no host":             {"https:///base/", "must begin with http"},
+		"opaque":              {"x:../../site", "must begin with http"},
+		"a query":             {"https://host.example/base/?token=secret", "query"},
+		"a fragment":          {"https://host.example/base/#x", "query or a fragment"},
+		"not a URL":           {"https://host.example/%zz", "cannot be parsed"},
+		"a control sequence":  {"https://host.example/\x00", "cannot be parsed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHost(t, webFiles())

@@ -80,7 +80,7 @@ func describeRemote(ctx context.Context, o *edge.Options) error {
 		if errors.As(err, &failed) && failed.Detail() != "" {
 			text += ": " + failed.Detail()
 		}
-		return remoteFailed("the URL is that of the folder with mcp.json", "endpoint: %s", text)
+		return remoteFailed("the URL is that of mcp.json, or of the folder with it", "endpoint: %s", text)
 	}
 	defer site.Close()
 	cat, err := site.Catalog(ctx)

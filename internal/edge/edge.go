@@ -193,7 +193,8 @@ func (o *Options) complete() error {
 			return fmt.Errorf("the address %q of the site: want an https URL", o.URL)
 		}
 		u.RawQuery, u.Fragment = "", ""
-		o.URL = strings.TrimSuffix(strings.TrimSuffix(u.String(), "/mcp.json"), "/") + "/"
+		folder := strings.TrimSuffix(u.String(), "/")
+		o.URL = strings.TrimSuffix(folder, "/mcp.json") + "/"
 		if o.Project == "" {
 			o.Project = "."
 		}

@@ -107,6 +107,7 @@ func TestWriteRemote(t *testing.T) {
 	for _, host := range edge.Hosts() {
 		for _, address := range []string{
 			"https://owner.github.io/p/mcp", "https://owner.github.io/p/mcp/", "https://owner.github.io/p/mcp/mcp.json",
+			"https://owner.github.io/p/mcp/mcp.json/",
 		} {
 			r, err := edge.Write(&edge.Options{Host: host, URL: address, Project: t.TempDir()})
 			if err != nil {

@@ -68,7 +68,7 @@ func parseBase(baseURL string) (*url.URL, error) {
 	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
 		return nil, errors.New("the site's URL must not have a query or a fragment: file names are added to its path")
 	}
-	escaped := strings.TrimSuffix(base.EscapedPath(), "/"+ManifestName)
+	escaped := strings.TrimSuffix(strings.TrimSuffix(base.EscapedPath(), "/"+ManifestName+"/"), "/"+ManifestName)
 	if !strings.HasSuffix(escaped, "/") {
 		escaped += "/"
 	}
