@@ -223,7 +223,7 @@ func TestEndpointNames(t *testing.T) {
 		o.Endpoints = []serve.Endpoint{{Name: "support", Items: []string{item}}}
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Observer.Started = func(*serve.Info) { cancel() }
-		err := serve.Run(ctx, company{servers: []string{"a", "tickets"}}, o)
+		err := serve.Run(ctx, growing{company{servers: []string{"a", "tickets"}}}, o)
 		cancel()
 		var named *serve.EndpointError
 		switch {
