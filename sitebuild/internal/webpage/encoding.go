@@ -20,7 +20,7 @@ func Decode(source []byte, contentType string) (text string, ok bool) {
 	switch {
 	case name == "replacement": // an encoding that browsers do not read
 		return string(source), false
-	case encoding == undeclared || name == "utf-8" || name == "x-user-defined" || isUTF8 && !escapes(source, name):
+	case encoding == undeclared || name == "utf-8" || name == "x-user-defined" || isUTF8 && !needsDecoding(source, name):
 		return strings.TrimPrefix(string(source), "\ufeff"), isUTF8
 	}
 	decoded, err := encoding.NewDecoder().Bytes(source)
@@ -30,9 +30,9 @@ func Decode(source []byte, contentType string) (text string, ok bool) {
 	return strings.TrimPrefix(string(decoded), "\ufeff"), !bytes.ContainsRune(decoded, utf8.RuneError)
 }
 
-// escapes reports whether source, which is valid UTF-8, is in the encoding with that name: it
-// has bytes that a page in UTF-8 does not have.
-func escapes(source []byte, name string) bool {
+// needsDecoding reports whether source, which is valid UTF-8, is in the encoding with that name
+// nevertheless: it has bytes that a page in UTF-8 does not have.
+func needsDecoding(source []byte, name string) bool {
 	switch name {
 	case "iso-2022-jp":
 		return bytes.IndexByte(source, 0x1b) >= 0
