@@ -9,50 +9,53 @@ import (
 	"time"
 )
 
-// endpoint serves one call of the API. An error is written as JSON.
-type endpoint func(w http.ResponseWriter, r *http.Request) error
-
 // routes is the complete list of the page's requests. Handlers return a value or an error;
 // how both are written is decided in one place.
-func (in *Inspector) routes() *http.ServeMux {
+var routes = []struct {
+	pattern string
+	serve   func(in *Inspector, w http.ResponseWriter, r *http.Request) error
+}{
+	{"GET /api/state", (*Inspector).serveState},
+	{"GET /api/stream", (*Inspector).serveStream},
+	{"GET /api/frames", (*Inspector).serveFrames},
+	{"GET /api/frames/{seq}", (*Inspector).serveBody},
+	{"GET /api/frames/{seq}/copy", (*Inspector).serveCopy},
+	{"GET /api/search", (*Inspector).serveSearch},
+	{"GET /api/diff", (*Inspector).serveDiff},
+	{"GET /api/catalog", (*Inspector).serveCatalog},
+	{"GET /api/form", (*Inspector).serveForm},
+	{"GET /api/expand", (*Inspector).serveExpand},
+	{"GET /api/commands", (*Inspector).serveCommands},
+	{"GET /api/lock", (*Inspector).serveLock},
+	{"POST /api/lock", (*Inspector).serveLockDiff},
+	{"GET /api/calls", (*Inspector).serveCalls},
+	{"PUT /api/calls", (*Inspector).serveSaveCalls},
+	{"POST /api/verify", (*Inspector).serveVerify},
+	{"GET /api/record", (*Inspector).serveRecord},
+	{"POST /api/open", (*Inspector).serveOpen},
+	{"POST /api/app", (*Inspector).serveOpenApp},
+	{"POST /api/app/{id}", (*Inspector).serveApp},
+	{"DELETE /api/app/{id}", (*Inspector).serveCloseApp},
+	{"GET /api/app/controls", (*Inspector).serveControls},
+	{"GET /api/app/{id}/violations", (*Inspector).serveViolations},
+	{"POST /api/check", (*Inspector).serveCheck},
+	{"POST /api/call", (*Inspector).serveCall},
+	{"GET /api/call/{id}", (*Inspector).serveOutcome},
+	{"POST /api/cancel", (*Inspector).serveCancel},
+	{"POST /api/answer", (*Inspector).serveAnswer},
+	{"POST /api/complete", (*Inspector).serveComplete},
+	{"POST /api/subscribe", (*Inspector).serveSubscribe},
+	{"POST /api/level", (*Inspector).serveLevel},
+	{"POST /api/roots", (*Inspector).serveRoots},
+	{"POST /api/reconnect", (*Inspector).serveReconnect},
+}
+
+// handler answers the requests of [routes], and all others with the page.
+func (in *Inspector) handler() *http.ServeMux {
 	mux := http.NewServeMux()
-	for pattern, serve := range map[string]endpoint{
-		"GET /api/state":               in.serveState,
-		"GET /api/stream":              in.serveStream,
-		"GET /api/frames":              in.serveFrames,
-		"GET /api/frames/{seq}":        in.serveBody,
-		"GET /api/frames/{seq}/copy":   in.serveCopy,
-		"GET /api/search":              in.serveSearch,
-		"GET /api/diff":                in.serveDiff,
-		"GET /api/catalog":             in.serveCatalog,
-		"GET /api/form":                in.serveForm,
-		"GET /api/expand":              in.serveExpand,
-		"GET /api/commands":            in.serveCommands,
-		"GET /api/lock":                in.serveLock,
-		"POST /api/lock":               in.serveLockDiff,
-		"GET /api/calls":               in.saved.serveGet,
-		"PUT /api/calls":               in.serveSaveCalls,
-		"POST /api/verify":             in.serveVerify,
-		"GET /api/record":              in.serveRecord,
-		"POST /api/open":               in.serveOpen,
-		"POST /api/app":                in.serveOpenApp,
-		"POST /api/app/{id}":           in.serveApp,
-		"DELETE /api/app/{id}":         in.serveCloseApp,
-		"GET /api/app/controls":        in.serveControls,
-		"GET /api/app/{id}/violations": in.serveViolations,
-		"POST /api/check":              in.serveCheck,
-		"POST /api/call":               in.serveCall,
-		"GET /api/call/{id}":           in.serveOutcome,
-		"POST /api/cancel":             in.serveCancel,
-		"POST /api/answer":             in.serveAnswer,
-		"POST /api/complete":           in.serveComplete,
-		"POST /api/subscribe":          in.serveSubscribe,
-		"POST /api/level":              in.serveLevel,
-		"POST /api/roots":              in.serveRoots,
-		"POST /api/reconnect":          in.serveReconnect,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
+	for _, route := range routes {
+		mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := route.serve(in, w, r); err != nil {
 				writeFailure(w, in.explain(err))
 			}
 		})

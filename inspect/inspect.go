@@ -96,7 +96,7 @@ func Handler(sources []*Source, opts *Options) *Inspector {
 	in.feed = newFeed(in, redactor)
 	in.saved = &savedCalls{file: in.opts.Calls}
 	in.apps = in.newAppHost()
-	in.mux = in.routes()
+	in.mux = in.handler()
 	for _, src := range sources {
 		in.addSource(src)
 	}

@@ -59,11 +59,11 @@ func (s *savedCalls) read() (text []byte, tag string, err error) {
 	return text, strconv.Quote(hex.EncodeToString(sum[:8])), nil
 }
 
-// serveGet serves GET api/calls.
-func (s *savedCalls) serveGet(w http.ResponseWriter, _ *http.Request) error {
-	s.mu.Lock()
-	text, tag, err := s.read()
-	s.mu.Unlock()
+// serveCalls serves GET api/calls.
+func (in *Inspector) serveCalls(w http.ResponseWriter, _ *http.Request) error {
+	in.saved.mu.Lock()
+	text, tag, err := in.saved.read()
+	in.saved.mu.Unlock()
 	if err != nil {
 		return err
 	}
