@@ -235,11 +235,3 @@ func (e hintedError) Unwrap() error { return e.error }
 
 // Hint returns the next step, or "".
 func (e hintedError) Hint() string { return e.hint }
-
-// isWebURL reports whether a text is an http or https URL.
-func isWebURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil &&
-		u.Host != "" &&
-		(u.Scheme == "http" || u.Scheme == "https")
-}

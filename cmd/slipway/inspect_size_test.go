@@ -37,7 +37,7 @@ func newInspect() *cobra.Command { return &cobra.Command{Use: "inspect"} }
 // TestSizeOfInspect builds the command with and without slipway inspect. The difference is the
 // page, axe-core, the host for apps, and the code of package inspect: see decision 93.
 func TestSizeOfInspect(t *testing.T) {
-	if os.Getenv("CI") == "" || race.Enabled {
+	if os.Getenv("CI") == "" || race.Short() {
 		t.Skip("builds the command twice: set CI=true")
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {

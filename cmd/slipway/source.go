@@ -398,3 +398,11 @@ func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 func (c *openSource) meant(name string, known []string, listing string) string {
 	return didYouMean(name, known, "slipway ls "+c.arg+" "+listing+" lists them")
 }
+
+// isWebURL reports whether a text is an http or https URL.
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil &&
+		u.Host != "" &&
+		(u.Scheme == "http" || u.Scheme == "https")
+}
