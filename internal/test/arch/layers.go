@@ -161,15 +161,14 @@ func Layers() *Plan {
 			{
 				Module: "golang.org/x/net",
 				Rooms:  []string{"sitebuild/internal/webpage"},
-				Saves: "the HTML parser, which reads broken pages as browsers do, and the encodings of pages that are not " +
-					"UTF-8, with the tables of x/text; only its packages html, html/atom and html/charset are linked; see " +
-					"docs/decisions/0088-rendered-html.md",
+				Saves: "the HTML parser, which reads broken pages as browsers do; only its packages html and html/atom are " +
+					"linked; see docs/decisions/0088-rendered-html.md",
 			},
 			{
 				Module: "golang.org/x/text",
-				Rooms:  []string{"mcpb/internal/zip"},
-				Saves: "Unicode normalization: which two names are one on some file systems; html/charset of x/net links its " +
-					"encodings",
+				Rooms:  []string{"mcpb/internal/zip", "sitebuild/internal/webpage"},
+				Saves: "Unicode normalization: which two names are one on some file systems; and the encodings of pages that " +
+					"are not UTF-8, UTF-16 and those with one byte for each character",
 			},
 			{
 				Module: "modernc.org/sqlite",

@@ -93,8 +93,8 @@ func TestEncodings(t *testing.T) {
 		"latin.html":  `<meta charset="iso-8859-1"><main><h1>Gr` + "\xfc\xdf" + `e</h1></main>`,
 		"silent.html": "<main><h1>Gr\xfc\xdfe</h1></main>",
 		"wide.html":   `<meta charset="utf-16"><main><h1>Gr` + "\xfc\xdf" + `e</h1></main>`,
-		"korean.html": `<meta charset="iso-2022-kr"><main><h1>Greetings</h1></main>`,
-		"half.html":   `<meta charset="shift_jis"><main><h1>Gr` + "\xff" + `e</h1></main>`,
+		"korean.html": `<meta charset="iso-2022-kr"><main><h1>Greetings</h1><p>` + "\x1b$)C" + `</p></main>`,
+		"half.html":   `<meta charset="windows-1253"><main><h1>Gr` + "\xff" + `e</h1></main>`,
 	}), "public", nil)
 	if err != nil {
 		t.Fatal(err)
