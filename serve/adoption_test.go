@@ -287,7 +287,6 @@ func leaving(e cluster.Engine) bool {
 // sessions once its lease is over, exactly one does, and the first one answers nothing more for
 // them, neither calls in flight nor new ones, until it is back and forwards them.
 func TestTakeover(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	src := newStateless()
 	cut := &serve.CutEngine{Engine: e}

@@ -16,7 +16,6 @@ const placedThere = `slipway_cluster_sessions_placed_total{at="other"}`
 // TestPlacement guards sessions with a process each: they start where the fewest run, whichever replica the
 // client reaches, and are refused with the limit and when to try again once none may start anywhere.
 func TestPlacement(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	p := newPrograms()
 	var limits []*client.Processes
@@ -116,7 +115,6 @@ func TestPlacement(t *testing.T) {
 // TestPlacementAtFull guards sessions that are placed at a replica which has become full since it was asked: they start
 // at another one.
 func TestPlacementAtFull(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	p := newPrograms()
 	var limits []*client.Processes
@@ -161,7 +159,6 @@ func TestPlacementAtFull(t *testing.T) {
 // TestPlacementAvoidsLeaving guards that no session starts at a replica that is about to stop, although it has the
 // fewest processes.
 func TestPlacementAvoidsLeaving(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	p := newPrograms()
 	a := serveProcesses(t, e, p, client.FailoverRestart)

@@ -310,7 +310,6 @@ func TestProcessHandover(t *testing.T) {
 // TestProcessDeclared guards the default: a session with a process ends with its replica, also if the
 // definitions have just been changed at one of them.
 func TestProcessDeclared(t *testing.T) {
-	t.Parallel()
 	for _, how := range []client.Failover{"", client.FailoverEnd, client.FailoverRestart} {
 		e := cluster.NewMemory()
 		p := newPrograms()
@@ -331,7 +330,6 @@ func TestProcessDeclared(t *testing.T) {
 // error until its lease is over, then another replica starts a process, and the old one stops
 // once its replica is back, although no request arrives there.
 func TestProcessTakeover(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	p := newPrograms()
 	cut := &serve.CutEngine{Engine: e}

@@ -77,7 +77,6 @@ func (r *approvalReplica) consent(t *testing.T, other *approvalReplica, tool str
 // TestSharedApprovals guards consents in a cluster: what a user allows at one replica is allowed at all of
 // them at once, and survives the loss of the engine's data; a revocation ends it everywhere.
 func TestSharedApprovals(t *testing.T) {
-	t.Parallel()
 	memory := cluster.NewMemory()
 	t.Run("memory", func(t *testing.T) { checkSharedApprovals(t, memory, memory.Lose) })
 	t.Run("nats", func(t *testing.T) {

@@ -58,7 +58,6 @@ func (p *replica) admits(t *testing.T, token string) bool {
 // TestRevokedTokenInCluster guards revocation: a token that one replica finds revoked is refused by the
 // others at once, although they remember for an hour that it is valid.
 func TestRevokedTokenInCluster(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	i := &introspector{t: t, tokens: map[string]any{"opaque": activeAnswer(nil), "other": activeAnswer(nil)}}
 	remember := func(d time.Duration) func(*serve.IntrospectionOptions) {
@@ -106,7 +105,6 @@ func TestRevokedTokenInCluster(t *testing.T) {
 // TestWithdrawnKeyInCluster guards rotation: once a replica has seen that the issuer has withdrawn a key,
 // all of them refuse its tokens, with one fetch each.
 func TestWithdrawnKeyInCluster(t *testing.T) {
-	t.Parallel()
 	e := cluster.NewMemory()
 	old, next := ecKey(t, "old"), ecKey(t, "next")
 	i := newIssuer(old)
