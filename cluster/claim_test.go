@@ -219,11 +219,7 @@ func TestLeaseAfterLostAnswer(t *testing.T) {
 func TestLeaseExtendedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &failing{Engine: cluster.NewMemory()}
-		only, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer only.Leave(context.Background())
+		only := joinUnconnected(t, e)
 		term := only.Term()
 		certain := func(when string, want bool) {
 			if only.Certain() != want {
@@ -304,11 +300,7 @@ func TestSuspendedReport(t *testing.T) {
 func TestSearchAfterSuspension(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &stalling{Engine: cluster.NewMemory()}
-		r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Leave(context.Background())
+		r := joinUnconnected(t, e)
 		time.Sleep(2*r.Lease() + r.Lease()/8)
 		e.next.Store(true)
 		time.Sleep(r.Lease()) // the next report waits, and the record of the last one expires
@@ -325,6 +317,17 @@ func unconnected() cluster.System {
 			return &silentListener{closed: make(chan struct{})}, nil
 		},
 	}
+}
+
+// joinUnconnected joins a replica without a network, which leaves when the test ends.
+func joinUnconnected(t *testing.T, e cluster.Engine) *cluster.Replica {
+	t.Helper()
+	r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Leave(context.Background()) })
+	return r
 }
 
 type silentListener struct{ closed chan struct{} }

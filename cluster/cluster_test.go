@@ -363,11 +363,7 @@ func TestMissedNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := cluster.NewMemory()
 		e := &failing{Engine: memory}
-		r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Leave(context.Background())
+		r := joinUnconnected(t, e)
 		var missed atomic.Int64
 		r.Handle("greeting", func(string, json.RawMessage) {}, func() { missed.Add(1) })
 		e.silent.Store(true)

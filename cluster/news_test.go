@@ -54,11 +54,7 @@ func (s *brokenSoon) Next(ctx context.Context) (cluster.Event, error) {
 func TestSubscriptionThatBreaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &breaking{Engine: cluster.NewMemory()}
-		r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Leave(context.Background())
+		r := joinUnconnected(t, e)
 		var missed atomic.Int64
 		r.Handle("greeting", func(string, json.RawMessage) {}, func() { missed.Add(1) })
 		time.Sleep(r.Lease())
@@ -98,15 +94,7 @@ func TestLossBetweenSubscriptions(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := cluster.NewMemory()
 			e := &breaking{Engine: m}
-			join := func(e cluster.Engine) *cluster.Replica {
-				r, err := cluster.Join(t.Context(), e, &cluster.Options{System: unconnected()})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { r.Leave(context.Background()) })
-				return r
-			}
-			r, other := join(e), join(m)
+			r, other := joinUnconnected(t, e), joinUnconnected(t, m)
 			time.Sleep(5 * time.Second)
 			e.bad.Store(true)
 			time.Sleep(after)

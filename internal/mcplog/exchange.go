@@ -2,7 +2,6 @@ package mcplog
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -44,7 +43,12 @@ func (rec *Recording) pairs(byServer bool) []*Exchange {
 
 // served reports whether the recording program had clients of its own.
 func (rec *Recording) served() bool {
-	return slices.ContainsFunc(rec.Events, func(e Event) bool { return e.Source == 0 && e.Kind == Request })
+	for i := range rec.Events {
+		if rec.Events[i].Source == 0 && rec.Events[i].Kind == Request {
+			return true
+		}
+	}
+	return false
 }
 
 // side returns the requests between the recording program and its clients (served), or

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcp/tap"
@@ -315,6 +316,32 @@ func TestLimit(t *testing.T) {
 	if last := events[len(events)-1]; last.Kind != mcplog.Gap {
 		t.Errorf("the last event is %+v", last)
 	}
+}
+
+// TestManyNames reads recordings without lists, whose names are those of very many requests.
+func TestManyNames(t *testing.T) {
+	race.SkipLong(t)
+	reads := func(repeated string) string {
+		var b strings.Builder
+		b.WriteString(`{"mcplog":1}` + "\n")
+		for i := range len(repeated) {
+			request := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"a://%d"}}`, i, i)
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"contents":[]}}`, i)
+			fmt.Fprintf(&b, `{"seq":%d,"src":1,"d":"out","kind":"request","body":%q}`+"\n", 2*i+1, request)
+			fmt.Fprintf(&b, `{"seq":%d,"src":1,"d":"in","kind":"response","body":%q}`+"\n", 2*i+2, answer)
+		}
+		return b.String()
+	}
+	fuzzbound.LinearFrom(t, 2400, "x", reads, func(text string) {
+		rec, err := mcplog.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(rec.Exchanges()); n < 2400 {
+			t.Fatalf("%d exchanges", n)
+		}
+		mcplog.NewScript(rec)
+	})
 }
 
 func FuzzRead(f *testing.F) {

@@ -66,6 +66,7 @@ func TestRoundTripOfCollisions(t *testing.T) {
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 	}
 	original := sitewriter.NewMemory()
+	opts := &sitewriter.Options{Precompress: []string{"gzip"}, Host: sitewriter.Netlify}
 	_, err := sitewriter.Write(ctx, &sitewriter.Site{
 		Server: mcp.Implementation{Name: "cities", Version: "1"},
 		Tools:  []mcp.Tool{tool},
@@ -77,32 +78,38 @@ func TestRoundTripOfCollisions(t *testing.T) {
 			yield(sitewriter.TextResource("a://x", "text/plain", "1"), nil)
 			yield(sitewriter.TextResource("b://x", "text/plain", "2"), nil)
 		},
-	}, original, &sitewriter.Options{Precompress: []string{"gzip"}, Host: sitewriter.Netlify})
+	}, original, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	site, err := staticmcp.Open(ctx, original, &staticmcp.Options{Poll: -1})
+	checkRoundTrip(t, original, opts)
+}
+
+// checkRoundTrip freezes a site with the options it was written with, compares the files, and returns the site.
+func checkRoundTrip(t *testing.T, original *sitewriter.Memory, opts *sitewriter.Options) mcp.Source {
+	t.Helper()
+	site, err := staticmcp.Open(t.Context(), original, &staticmcp.Options{Poll: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer site.Close()
-	plan, err := freeze.NewPlan(ctx, site, nil)
+	t.Cleanup(func() { site.Close() })
+	plan, err := freeze.NewPlan(t.Context(), site, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if found := plan.Report.Findings(); len(found) > 0 {
+		t.Errorf("findings %v", found)
 	}
 	again := sitewriter.NewMemory()
-	if _, err := freeze.Run(ctx, plan, again, &sitewriter.Options{
-		Precompress: []string{"gzip"},
-		Host:        sitewriter.Netlify,
-	}); err != nil {
+	if _, err := freeze.Run(t.Context(), plan, again, opts); err != nil {
 		t.Fatal(err)
 	}
 	got := files(t, again)
 	delete(got, ".staticmcp/freeze.json")
-	want := files(t, original)
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(files(t, original), got); diff != "" {
 		t.Error(diff)
 	}
+	return site
 }
 
 // TestRoundTripOfSearch freezes a site of documents, whose search tool has an index and no
@@ -134,29 +141,8 @@ func TestRoundTripOfSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site, err := staticmcp.Open(ctx, original, &staticmcp.Options{Poll: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer site.Close()
-	plan, err := freeze.NewPlan(ctx, site, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(plan.Report.Findings()) > 0 {
-		t.Errorf("findings %v", plan.Report.Findings())
-	}
-	again := sitewriter.NewMemory()
-	if _, err := freeze.Run(ctx, plan, again, nil); err != nil {
-		t.Fatal(err)
-	}
-	got := files(t, again)
-	delete(got, ".staticmcp/freeze.json")
-	if diff := cmp.Diff(files(t, original), got); diff != "" {
-		t.Error(diff)
-	}
-
-	plan, err = freeze.NewPlan(ctx, site, &freeze.Options{Skip: []string{"find"}})
+	site := checkRoundTrip(t, original, nil)
+	plan, err := freeze.NewPlan(ctx, site, &freeze.Options{Skip: []string{"find"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package webpage
 
 import (
 	"bytes"
+	"cmp"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -23,11 +24,18 @@ const prescanned = 1024
 // does not have become U+FFFD, and if no known encoding is declared, the text is returned
 // unchanged.
 func Decode(source []byte, contentType string) (text string, ok bool) {
-	isUTF8 := utf8.Valid(source)
-	e, wide := declared(source, contentType)
-	if e == nil || isUTF8 && !wide {
-		escapes := bytes.IndexByte(source, 0x1b) >= 0 // of an encoding of 7 bits, such as ISO-2022-JP
-		return strings.TrimPrefix(string(source), "\ufeff"), isUTF8 && !escapes
+	header := labelOf(contentType)
+	e := utf16Of(source, header)
+	if e == nil && utf8.Valid(source) {
+		// In an encoding of 7 bits, a page is also UTF-8.
+		escapes := bytes.IndexByte(source, 0x1b) >= 0 && strings.HasPrefix(simplified(label(source, header)), "iso2022")
+		return strings.TrimPrefix(string(source), "\ufeff"), !escapes
+	}
+	if e == nil {
+		e = encodingOf(label(source, header))
+	}
+	if e == nil {
+		return string(source), false
 	}
 	decoded, err := e.NewDecoder().Bytes(source)
 	if err != nil {
@@ -36,28 +44,31 @@ func Decode(source []byte, contentType string) (text string, ok bool) {
 	return strings.TrimPrefix(string(decoded), "\ufeff"), !bytes.ContainsRune(decoded, utf8.RuneError)
 }
 
-// declared returns the encoding that a page declares, and whether it is UTF-16, or nil.
-func declared(source []byte, contentType string) (e encoding.Encoding, wide bool) {
+// utf16Of returns the UTF-16 that a page is in, by its byte order mark or the label in the header, or nil.
+func utf16Of(source []byte, header string) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(source, []byte("\xff\xfe")):
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), true
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	case bytes.HasPrefix(source, []byte("\xfe\xff")):
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), true
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	case bytes.IndexByte(source, 0) < 0: // which all markup in UTF-16 has
+		return nil
 	}
-	label := labelOf(contentType)
-	if bytes.IndexByte(source, 0) >= 0 { // as all markup in UTF-16 has
-		switch strings.ToLower(label) {
-		case "utf-16", "utf-16le":
-			return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), true
-		case "utf-16be":
-			return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), true
-		}
+	switch strings.ToLower(header) {
+	case "utf-16", "utf-16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case "utf-16be":
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	}
-	if e := encodingOf(label); e != nil {
-		return e, false
+	return nil
+}
+
+// label returns the label of the header if it is known or that of UTF-8, or else that of the meta element, or "".
+func label(source []byte, header string) string {
+	if simplified(header) == "utf8" || encodingOf(header) != nil {
+		return header
 	}
-	// A page whose meta element can be read is not in UTF-16.
-	return encodingOf(prescan(source[:min(len(source), prescanned)])), false
+	return cmp.Or(prescan(source[:min(len(source), prescanned)]), header)
 }
 
 // labelOf returns the charset of a content type, or "".
@@ -99,20 +110,28 @@ func prescan(source []byte) string {
 	}
 }
 
-// aliases are labels that differ from the names of package charmap. As in browsers, ASCII and
-// Latin 1 are windows-1252.
-var aliases = map[string]string{
-	"ascii": "windows1252", "usascii": "windows1252", "latin1": "windows1252", "iso88591": "windows1252",
-	"cp1250": "windows1250", "cp1251": "windows1251", "cp1252": "windows1252", "cp1253": "windows1253",
-	"cp1254": "windows1254", "latin2": "iso88592", "iso88599": "windows1254", "latin9": "iso885915",
-	"ibm866": "ibmcodepage866", "cp866": "ibmcodepage866", "koi8": "koi8r", "mac": "macintosh",
-}
-
-// encodingOf returns the encoding of one byte for each character with a label, or nil.
+// encodingOf returns the encoding of one byte for each character with a label, or nil. As in browsers, ASCII and
+// Latin 1 are windows-1252, and Latin 5 is windows-1254.
 func encodingOf(label string) encoding.Encoding {
 	name := simplified(label)
-	if alias := aliases[name]; alias != "" {
-		name = alias
+	switch name {
+	case "ascii", "usascii", "latin1", "iso88591":
+		name = "windows1252"
+	case "latin5", "iso88599":
+		name = "windows1254"
+	case "latin2":
+		name = "iso88592"
+	case "latin9":
+		name = "iso885915"
+	case "koi8":
+		name = "koi8r"
+	case "mac":
+		name = "macintosh"
+	case "cp866", "ibm866":
+		name = "ibmcodepage866"
+	}
+	if number, ok := strings.CutPrefix(name, "cp125"); ok {
+		name = "windows125" + number
 	}
 	for _, e := range charmap.All {
 		if m, ok := e.(*charmap.Charmap); ok && m != charmap.XUserDefined && simplified(m.String()) == name {

@@ -31,6 +31,8 @@ func TestDecode(t *testing.T) {
 		"a meta element":                     {meta + "gr\xfcn", "", meta + "gr\u00fcn"},
 		"the older meta element":             {older + "gr\xfcn", "", older + "gr\u00fcn"},
 		"the header":                         {"\xcf\xf0\xe8", cyrillic, "\u041f\u0440\u0438"},
+		"UTF-8 with escapes":                 {"gr\u00fcn \x1b[1m", "", "gr\u00fcn \x1b[1m"},
+		"windows-1251 by its other name":     {"\xcf", "text/html; charset=cp1251", "\u041f"},
 		"an alias":                           {"\xcf", "text/html; charset=cp866", "\u2567"},
 		"the header before the meta element": {meta + "\xcf", cyrillic, meta + "\u041f"},
 		"an unknown header":                  {meta + "\xfc", "text/html; charset=klingon", meta + "\u00fc"},
@@ -45,18 +47,19 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ source, contentType, want string }{
-		"half a character":              {"\xff\xfeg\x00\xfc", "", "g\ufffd"},
-		"bytes that windows-1253 lacks": {"\xe1\xaa", "text/html; charset=windows-1253", "\u03b1\ufffd"},
-		"an encoding of several bytes":  {"\x93\xfa", japanese, "\x93\xfa"},
-		"no encoding":                   {"gr\xfcn", "", "gr\xfcn"},
-		"UTF-8 that is not":             {itself + "\xfc", "", itself + "\xfc"},
-		"UTF-16 in a meta element":      {utf16 + "gr\xfcn", "", utf16 + "gr\xfcn"},
-		"an unknown encoding":           {unknown + "\xfc", "", unknown + "\xfc"},
-		"a meta element too far below":  {far + "\xfc", "", far + "\xfc"},
-		"a comment only":                {comment + "\xfc", "", comment + "\xfc"},
-		"an encoding without a decoder": {korean + "gr\xfcn", "", korean + "gr\xfcn"},
-		"an encoding of 7 bits":         {"\x1b$BF|K\\\x1b(B", "text/html; charset=iso-2022-jp", "\x1b$BF|K\\\x1b(B"},
-		"an encoding of the user":       {"gr\xfcn", "text/html; charset=x-user-defined", "gr\xfcn"},
+		"UTF-8 by the header, not Latin 1": {meta + "\xfc", "text/html; charset=utf-8", meta + "\xfc"},
+		"half a character":                 {"\xff\xfeg\x00\xfc", "", "g\ufffd"},
+		"bytes that windows-1253 lacks":    {"\xe1\xaa", "text/html; charset=windows-1253", "\u03b1\ufffd"},
+		"an encoding of several bytes":     {"\x93\xfa", japanese, "\x93\xfa"},
+		"no encoding":                      {"gr\xfcn", "", "gr\xfcn"},
+		"UTF-8 that is not":                {itself + "\xfc", "", itself + "\xfc"},
+		"UTF-16 in a meta element":         {utf16 + "gr\xfcn", "", utf16 + "gr\xfcn"},
+		"an unknown encoding":              {unknown + "\xfc", "", unknown + "\xfc"},
+		"a meta element too far below":     {far + "\xfc", "", far + "\xfc"},
+		"a comment only":                   {comment + "\xfc", "", comment + "\xfc"},
+		"an encoding without a decoder":    {korean + "gr\xfcn", "", korean + "gr\xfcn"},
+		"an encoding of 7 bits":            {"\x1b$BF|K\\\x1b(B", "text/html; charset=iso-2022-jp", "\x1b$BF|K\\\x1b(B"},
+		"an encoding of the user":          {"gr\xfcn", "text/html; charset=x-user-defined", "gr\xfcn"},
 	} {
 		if got, ok := webpage.Decode([]byte(c.source), c.contentType); got != c.want || ok {
 			t.Errorf("%s: Decode = %q, %t, want %q and false", name, got, ok, c.want)
