@@ -160,7 +160,11 @@ func (s *Source) lostText(e *errand, lost *lostError) error {
 	text := fmt.Sprintf("%s was lost while it served this request: %v",
 		s.subject(), lost.cause)
 	if !e.again && !lost.unseen {
-		text += " (the request may have run; the next one restarts the server)"
+		recovery := "connects again"
+		if s.verb() == "started" {
+			recovery = "restarts the server"
+		}
+		text += fmt.Sprintf(" (the request may have run; the next one %s)", recovery)
 	}
 	return &mcp.Error{
 		Code:    e.unavailable,

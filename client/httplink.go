@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -273,6 +274,9 @@ func (l *httpLink) connectionError(ctx context.Context, err error) error {
 		return err
 	}
 	cause := plainCause(err)
+	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) {
+		cause = fmt.Errorf("the server closed the connection before it had answered: %w", cause)
+	}
 	unseen := isDial(err) || isPermanent(err)
 	if unseen {
 		l.endSession(cause)
@@ -307,7 +311,8 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		return nil, status
 	}
 	var m peer.Message
-	coded := m.Scan(bytes.TrimSpace(text)) == nil && m.Failure != nil
+	// Gateways and authorization servers have errors without a code: {"error": "invalid_token"}.
+	coded := m.Scan(bytes.TrimSpace(text)) == nil && jsonscan.Member(m.Failure, "code") != nil
 	handshake := c.method == "initialize" || c.method == "server/discover"
 	if coded && handshake && status.Refused() { // the status is more precise than the code
 		status.Body = l.endpoint.firstLine(memberString(m.Failure, "message"))

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -25,7 +26,7 @@ func answerOf(m *peer.Message) (result []byte, err error) {
 func wireError(raw []byte) error {
 	var e peer.Error
 	if json.Unmarshal(raw, &e) != nil {
-		return errors.New("the server answered with an error that cannot be read")
+		return fmt.Errorf("the server answered with an error that is not an object: %s", truncate(string(raw), 200))
 	}
 	code, err := strconv.Atoi(string(e.Code))
 	if err != nil {
