@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -124,10 +126,30 @@ func decode(result, into any) error {
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	err = json.Unmarshal(text, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		f := remoteFailed("print the result as it is with --json", "the server's answer breaks the protocol: %s is %s",
+			cmp.Or(visible.Line(wrong.Field), "it"), withArticle(wrong.Value))
+		f.cause = err
+		return f
+	}
+	if err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
 	}
 	return nil
+}
+
+// withArticle returns the name of a type of JSON value for a sentence.
+func withArticle(kind string) string {
+	kind, _, _ = strings.Cut(kind, " ") // of a number, the value follows
+	switch kind {
+	case "array", "object":
+		return "an " + kind
+	case "bool":
+		return "a boolean"
+	}
+	return "a " + kind
 }
 
 // String returns the block as text, or a description of content that cannot be shown.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,5 +89,25 @@ func TestInvalidBase64(t *testing.T) {
 	want := "[image, image/png, not valid base64]\nrest\n[resource x:y, , 3 bytes]\n"
 	if got := shown(answer.Content); got != want {
 		t.Errorf("shown: %q, want %q", got, want)
+	}
+}
+
+// TestAnswerBreaksProtocol verifies that the error names the member rather than types of Go.
+func TestAnswerBreaksProtocol(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"content":{"type":"text"}}`:                "content is an object",
+		`{"content":[{"type":"text","text":"a"},5]}`: "content is a number",
+		`{"content":[{"type":"text","text":1.5}]}`:   "content.text is a number",
+		`{"content":true}`:                           "content is a boolean",
+	} {
+		var answer struct {
+			Content []block `json:"content"`
+		}
+		err := decode(json.RawMessage(text), &answer)
+		want = "the server's answer breaks the protocol: " + want
+		var f *failure
+		if !errors.As(err, &f) || f.text != want || f.code != exitRemote {
+			t.Errorf("decode(%s) = %v, want %q", text, err, want)
+		}
 	}
 }
