@@ -2,7 +2,6 @@ package main
 
 import (
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,10 +45,6 @@ func applyGlobals(cmd *cobra.Command) error {
 	color := colorMode(cmd.Flags().Lookup("color").Value.String())
 	if color == "auto" {
 		color = ""
-	}
-	if root.OutOrStdout() == os.Stdout &&
-		(color == colorAlways || color == "" && colored(os.Stdout)) {
-		root.SetOut(&screen{file: os.Stdout}) // exact bytes, but colored
 	}
 	wide, _ := cmd.Flags().GetBool("wide") // not every command has it
 	if s, ok := root.OutOrStdout().(*screen); ok {

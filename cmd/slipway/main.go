@@ -28,17 +28,14 @@ func main() {
 	suggestWords(root, os.Args)
 	out := stdout()
 	stderr := newScreen(os.Stderr)
-	if s, ok := out.(*screen); ok {
-		s.progress = stderr.progress // both are the same terminal
+	if out.progress != nil {
+		out.progress = stderr.progress // both are the same terminal
 	}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(context.Background())
 	stderr.progress.end()
-	code := reportAs(stderr, err, jsonErrors(cmd, os.Args))
-	if s, ok := root.OutOrStdout().(*screen); ok {
-		_ = s.Flush() // the command has ended
-	}
+	code := reportAs(stderr, out.complete(err), jsonErrors(cmd, os.Args))
 	_ = stderr.Flush()
 	restoreConsole()
 	os.Exit(code)

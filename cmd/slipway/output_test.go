@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,49 @@ func TestIsTerminal(t *testing.T) {
 		if got := isTerminal(tt.w); got != tt.want {
 			t.Errorf("isTerminal(%s) = %t, want %t", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestUnwrittenOutput verifies that a command fails if its output is lost, although it has ignored the
+// error of the write, and that a closed pipe alone prints no message.
+func TestUnwrittenOutput(t *testing.T) {
+	reader, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	_ = reader.Close()
+	closed, err := os.Create(filepath.Join(t.TempDir(), "closed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	tests := []struct {
+		name    string
+		file    *os.File
+		err     error // of the command
+		code    int
+		message string
+	}{
+		{"success", closed, nil, exitInput, "file already closed"},
+		{"negative result", closed, no("", "test: 1 of 2 calls failed"), exitInput, "file already closed"},
+		{"other failure", closed, usage("", "test: what is that"), exitUsage, "what is that"},
+		{"closed pipe", pipe, nil, exitPipe, ""},
+	}
+	for _, tt := range tests {
+		out := exactScreen(tt.file)
+		fmt.Fprintln(out, "a result")
+		var messages bytes.Buffer
+		if code := report(&messages, out.complete(tt.err)); code != tt.code {
+			t.Errorf("%s: exit code %d, want %d", tt.name, code, tt.code)
+		}
+		if got := messages.String(); !strings.Contains(got, tt.message) || tt.message == "" && got != "" {
+			t.Errorf("%s: message %q, want %q", tt.name, got, tt.message)
+		}
+	}
+	out := exactScreen(closed)
+	if err := out.complete(nil); err != nil {
+		t.Errorf("without output: %v", err)
 	}
 }
 

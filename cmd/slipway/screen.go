@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 // come from a server, a file or a peer. It is safe for concurrent use.
 type screen struct {
 	file    *os.File
+	written *firstFailure   // writes to the file
 	escaped *visible.Writer // nil if the file gets the exact bytes
 	color   colorMode
 	// wide does not shorten lines, and quiet omits messages.
@@ -44,11 +47,45 @@ const (
 // newScreen returns the screen on a terminal. It escapes control characters, which servers could
 // use to change what the user sees.
 func newScreen(f *os.File) *screen {
+	s := exactScreen(f)
+	s.escaped = visible.NewWriter(s.written)
+	s.progress = &progressLine{}
+	return s
+}
+
+// exactScreen returns the screen on a file or pipe, which gets the exact bytes.
+func exactScreen(f *os.File) *screen {
 	return &screen{
-		file:     f,
-		escaped:  visible.NewWriter(f),
-		progress: &progressLine{},
+		file:    f,
+		written: &firstFailure{to: f},
 	}
+}
+
+// firstFailure is a writer that keeps the first error of its writes. It is safe for concurrent use if
+// to is.
+type firstFailure struct {
+	to io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements [io.Writer].
+func (f *firstFailure) Write(p []byte) (int, error) {
+	n, err := f.to.Write(p)
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.err = cmp.Or(f.err, err)
+	}
+	return n, err
+}
+
+// failure returns the first error, or nil.
+func (f *firstFailure) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
 }
 
 // Write writes whole lines, after it has removed the progress line. With --quiet it writes
@@ -58,7 +95,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if s.escaped == nil {
-		return s.progress.write(s.file, p)
+		return s.progress.write(s.written, p)
 	}
 	return s.progress.write(s.escaped, p)
 }
@@ -80,6 +117,7 @@ func loud(w io.Writer) io.Writer {
 	}
 	return &screen{
 		file:    s.file,
+		written: s.written,
 		escaped: s.escaped,
 		color:   s.color,
 		wide:    s.wide,
@@ -106,14 +144,29 @@ func fitting(w io.Writer) io.Writer {
 
 // stdout returns the output for results: a [screen] on a terminal; a file or pipe gets
 // the exact bytes.
-func stdout() io.Writer {
+func stdout() *screen {
 	if isTerminal(os.Stdout) {
 		return newScreen(os.Stdout)
 	}
-	return os.Stdout
+	return exactScreen(os.Stdout)
 }
 
-// unescaped returns the file of a screen, for the command's own colors and progress. All
+// complete flushes the output for results and returns the error of a command that has returned err. If
+// output could not be written, the command has failed, although it may have ignored that: a caller
+// would take what has arrived for the whole result. This replaces success and a negative result (exit
+// 1), whose details are in the output; other errors remain. A reader that has closed the pipe is such a
+// failure, too, but [reportAs] exits with [exitPipe] and prints no message: a pager that the user has
+// quit, or head, has what it wanted.
+func (s *screen) complete(err error) error {
+	_ = s.Flush() // its error is kept, too
+	unwritten := s.written.failure()
+	if unwritten == nil || err != nil && explain(err).code != exitNo {
+		return err
+	}
+	return unwritten
+}
+
+// unescaped returns the writer to the file of a screen, for the command's own colors and progress. All
 // other text must be escaped before it is written.
 func unescaped(w io.Writer) io.Writer {
 	s, ok := w.(*screen)
@@ -124,7 +177,7 @@ func unescaped(w io.Writer) io.Writer {
 		return io.Discard
 	}
 	s.progress.clear()
-	return s.file
+	return s.written
 }
 
 // columns returns the width to which lines are truncated: that of the terminal w, or 0,
