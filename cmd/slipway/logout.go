@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,9 +84,11 @@ func inOneLine(err error) string {
 
 // storeFailed returns the failure for an error of the store of logins.
 func storeFailed(err error) *failure {
+	f := explain(fmt.Errorf("logout: %w", err))
 	return &failure{
-		code:  codeOf(err),
-		text:  "logout: " + inOneLine(err),
+		code:  f.code,
+		text:  inOneLine(f),
+		hint:  f.hint,
 		cause: err,
 	}
 }
