@@ -207,13 +207,22 @@ func (o *Options) complete() error {
 		return fmt.Errorf("the site %q is not below the published folder", o.Site)
 	}
 	if o.Project == "" {
-		absolute, err := filepath.Abs(o.Published)
-		if err != nil {
-			return err
-		}
-		o.Project = filepath.Dir(absolute)
+		var err error
+		o.Project, err = parentOf(o.Published)
+		return err
 	}
 	return nil
+}
+
+// parentOf returns the parent of a folder. It is relative if folder is, so that paths of files in both
+// read alike, unless it is outside of the current folder, which may be a symbolic link.
+func parentOf(folder string) (string, error) {
+	parent := filepath.Join(folder, "..")
+	if filepath.IsLocal(parent) {
+		return parent, nil
+	}
+	absolute, err := filepath.Abs(folder)
+	return filepath.Dir(absolute), err
 }
 
 // compare determines what to do with a file.

@@ -61,6 +61,31 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// Paths of all files are relative if that of the published folder is.
+func TestRelativePaths(t *testing.T) {
+	project := t.TempDir()
+	t.Chdir(project)
+	for published, want := range map[string]string{
+		"public":                           "mcp-server.mjs",
+		"web/public":                       filepath.FromSlash("web/mcp-server.mjs"),
+		filepath.Join(project, "absolute"): filepath.Join(project, "mcp-server.mjs"),
+		".":                                filepath.Join(filepath.Dir(project), "mcp-server.mjs"),
+	} {
+		r, err := edge.Write(&edge.Options{
+			Host:      "node",
+			Published: published,
+			Site:      "mcp",
+			DryRun:    true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Files[0].Path; got != want {
+			t.Errorf("published %s: the module is %s, want %s", published, got, want)
+		}
+	}
+}
+
 // Files of others are never touched: the lines to add are in the result.
 func TestForeignFiles(t *testing.T) {
 	project := t.TempDir()
