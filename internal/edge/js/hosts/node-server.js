@@ -1,3 +1,15 @@
+/** Prints one line to stderr and exits: for settings with which the server cannot start. */
+function refuse(message) {
+  console.error(`mcp-server: ${message}`);
+  process.exit(1);
+}
+
+function ownPort() {
+  const text = process.argv[2] ?? process.env.PORT ?? '8080';
+  if (!/^[0-9]+$/.test(text) || Number(text) > 65535) refuse(`the port ${JSON.stringify(text)} is not a number from 0 to 65535`);
+  return Number(text);
+}
+
 function ownAddress() {
   return process.argv[3] ?? process.env.ADDRESS ?? '127.0.0.1';
 }
@@ -23,7 +35,12 @@ function listenOn(endpoint, others) {
     }
   });
   server.requestTimeout = 30_000;
-  server.listen(Number(process.argv[2] ?? process.env.PORT ?? 8080), ownAddress(), () => {
+  const wanted = { host: ownAddress(), port: ownPort() };
+  server.on('error', (e) => {
+    const why = e.code === 'EADDRINUSE' ? 'the port is in use' : e.message;
+    refuse(`cannot listen on port ${wanted.port} of ${wanted.host}: ${why}`);
+  });
+  server.listen(wanted, () => {
     const { address, port } = server.address();
     console.log(`http://${address.includes(':') ? `[${address}]` : address}:${port}${CONFIG.path}`);
   });
