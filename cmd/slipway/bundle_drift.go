@@ -22,7 +22,7 @@ import (
 func newBundleTest() *cobra.Command {
 	var r reporting
 	var update bool
-	var timeout time.Duration
+	timeout := 30 * time.Second
 	cmd := &cobra.Command{
 		Use:   "test BUNDLE",
 		Short: "Compare a bundle's server with its manifest",
@@ -42,9 +42,6 @@ folder; all other bytes of the manifest stay the same.
 			opts, err := bundleOptions(cmd)
 			if err != nil {
 				return err
-			}
-			if timeout <= 0 {
-				return usage("for example --timeout 30s", "bundle test: --timeout %v", timeout)
 			}
 			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
 			defer stop()
@@ -74,7 +71,7 @@ folder; all other bytes of the manifest stay the same.
 	}
 	r.flags(cmd)
 	valueFlags(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second,
+	cmd.Flags().Var(longerThanZero(&timeout), "timeout",
 		"maximum `time` for the server to start and list its tools")
 	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server to the manifest")
 	return cmd

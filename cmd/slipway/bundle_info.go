@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -27,12 +28,7 @@ Nothing is started, and default values of secrets are not shown.`,
 		Example: `  slipway bundle info examples/clock-bundle
   slipway bundle info examples/clock-bundle --locale de-AT --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case o.Largest < 0:
-				return usage("", "bundle info: --largest %d", o.Largest)
-			case o.Largest == 0:
-				o.Largest = -1
-			}
+			o.Largest = cmp.Or(o.Largest, -1)
 			info, err := mcpb.ReadInfo(cmd.Context(), args[0], &o)
 			if err != nil {
 				return bundleError(args[0], err)
@@ -41,7 +37,8 @@ Nothing is started, and default values of secrets are not shown.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Locale, "locale", "", "`language` of texts, such as de-AT")
-	cmd.Flags().IntVar(&o.Largest, "largest", 5, "`number` of largest files to list")
+	o.Largest = 5
+	cmd.Flags().Var(atLeast(&o.Largest, 0), "largest", "`number` of largest files to list")
 	wideFlag(cmd)
 	jsonFlag(cmd, "all of it")
 	return cmd

@@ -76,7 +76,7 @@ leads outside DIR, or a name cannot be unpacked safely.`,
 	flags.Var(eachUse(p.setProgram), "program",
 		"for a site: slipway binary for another platform, as `PLATFORM=PATH` (darwin, linux, win32)")
 	flags.StringVar(&p.site.Author, "author", "", "for a site: author `name` in the manifest")
-	flags.IntVar(&p.Workers, "workers", 0, "`number` of packing threads (default: one per CPU, at most 8)")
+	flags.Var(atLeast(&p.Workers, 0), "workers", "`number` of packing threads (default: one per CPU, at most 8)")
 	jsonFlag(cmd, "the report")
 	return cmd
 }
@@ -88,9 +88,6 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 	// Packing generates little garbage, but much of it at once: collecting it early costs
 	// nothing and saves a third of the memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	if p.Workers < 0 {
-		return usage("", "bundle pack: --workers %d", p.Workers)
-	}
 	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		var err error
 		if p.Time, err = mcpb.ParseEpoch(epoch); err != nil {

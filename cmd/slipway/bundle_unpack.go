@@ -47,10 +47,10 @@ exceeded.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limits.Entries, "max-files", limits.Entries, "maximum `number` of files and folders")
+	flags.Var(atLeast(&limits.Entries, 1), "max-files", "maximum `number` of files and folders")
 	flags.Var((*size)(&limits.FileBytes), "max-file-bytes", "maximum `size` of an unpacked file")
 	flags.Var((*size)(&limits.TotalBytes), "max-bytes", "maximum total `size` of unpacked files")
-	flags.IntVar(&limits.Ratio, "max-ratio", limits.Ratio,
+	flags.Var(atLeast(&limits.Ratio, 1), "max-ratio",
 		"maximum `ratio` of content size to archive size, above 32 MiB")
 	jsonFlag(cmd, "the report")
 	return cmd

@@ -75,7 +75,7 @@ MCP_CLIENT_TOKEN is the bearer token for a URL. Rules: docs/reference/rules.md.`
 	bundleFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&d.start, "start", false, "start the servers of config files and definitions, and contact their URLs")
-	flags.Var((*duration)(&d.timeout), "timeout", "`time` that a server may take to answer")
+	flags.Var(longerThanZero(&d.timeout), "timeout", "`time` that a server may take to answer")
 	d.reporting.flags(cmd)
 	flags.Lookup("json").Usage = "print the checks and findings as JSON, as --format json does"
 	cmd.Args = takes(0, 1)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -154,6 +155,58 @@ func (s *size) Set(text string) error {
 	}
 	*s = size(n * factor)
 	return nil
+}
+
+// atLeast binds a number with a minimum. The default may be below it: 0 where that means none.
+func atLeast[T int | float64](field *T, least T) pflag.Value {
+	return bounded(field, numeric(field), fmt.Sprintf("at least %v", least), func(n T) bool { return n >= least })
+}
+
+// within binds a number from least to most.
+func within[T int | float64](field *T, least, most T) pflag.Value {
+	return bounded(field, numeric(field), fmt.Sprintf("%v to %v", least, most), func(n T) bool {
+		return n >= least && n <= most
+	})
+}
+
+// longerThanZero binds a time of which some must pass, such as a timeout.
+func longerThanZero(field *time.Duration) pflag.Value {
+	return bounded(field, (*duration)(field), "a time of more than 0, such as 10s or 5m", func(d time.Duration) bool {
+		return d > 0
+	})
+}
+
+// numeric returns pflag's own binding of a number.
+func numeric[T int | float64](field *T) pflag.Value {
+	var flags pflag.FlagSet
+	switch field := any(field).(type) {
+	case *int:
+		flags.IntVar(field, "number", *field, "")
+	case *float64:
+		flags.Float64Var(field, "number", *field, "")
+	}
+	return flags.Lookup("number").Value
+}
+
+// bounded restricts a binding of field to finite values that are valid; want describes them.
+func bounded[T int | float64 | time.Duration](
+	field *T,
+	value pflag.Value,
+	want string,
+	valid func(T) bool,
+) pflag.Value {
+	return &binding{
+		kind: value.Type(),
+		get:  value.String,
+		set: func(text string) error {
+			before := *field
+			if err := value.Set(text); err == nil && valid(*field) && !math.IsInf(float64(*field), 0) {
+				return nil
+			}
+			*field = before
+			return errors.New("want " + want)
+		},
+	}
 }
 
 // duration is a flag value for a time that is not negative.

@@ -4,6 +4,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func TestAddress(t *testing.T) {
@@ -29,6 +32,66 @@ func TestAddress(t *testing.T) {
 		got, err := address("--addr", tt.typed)
 		if got != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("address(%q) = %q, %v, want %q", tt.typed, got, err, tt.want)
+		}
+	}
+}
+
+// TestNumericFlags verifies that every flag of every command with a number or a time rejects values that
+// have no meaning.
+func TestNumericFlags(t *testing.T) {
+	rejected := map[string][]string{
+		"int":      {"-1", "one", "1x", "99999999999999999999"},
+		"float64":  {"-1", "NaN", "Inf", "x"},
+		"duration": {"-1s", "5", "x"},
+	}
+	counted := 0
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, value := range rejected[f.Value.Type()] {
+				counted++
+				before := f.Value.String()
+				if err := f.Value.Set(value); err == nil {
+					t.Errorf("%s --%s %s is accepted", cmd.CommandPath(), f.Name, value)
+				}
+				if after := f.Value.String(); after != before {
+					t.Errorf("%s --%s is %s after the invalid value %s, want %s", cmd.CommandPath(), f.Name, after, value, before)
+				}
+			}
+		})
+	}
+	visit(newRoot())
+	if counted < 100 {
+		t.Errorf("only %d values were tried", counted)
+	}
+}
+
+func TestNumericLimits(t *testing.T) {
+	tests := []struct{ command, flag, value, want string }{
+		{"site eval", "min-recall", "5", "want 0 to 1"},
+		{"site eval", "min-recall", "1", ""},
+		{"site eval", "min-recall", "0.85", ""},
+		{"site freeze", "timeout", "0s", "want a time of more than 0, such as 10s or 5m"},
+		{"site freeze", "concurrency", "0", "want at least 1"},
+		{"site freeze", "retries", "0", ""},
+		{"login", "callback-port", "65536", "want 0 to 65535"},
+		{"serve", "rate-limit", "0", ""},
+		{"serve", "request-timeout", "0", ""},
+	}
+	for _, tt := range tests {
+		cmd, _, err := newRoot().Find(strings.Fields(tt.command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := cmd.Flags().Lookup(tt.flag).Value.Set(tt.value); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("slipway %s --%s %s: error %q, want %q", tt.command, tt.flag, tt.value, got, tt.want)
 		}
 	}
 }

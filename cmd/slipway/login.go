@@ -29,7 +29,7 @@ type loginFlags struct {
 	// browser is the command that opens a page; noBrowser prints the address instead.
 	browser   string
 	noBrowser bool
-	timeout   duration
+	timeout   time.Duration
 
 	// list and rekey replace the login: they list logins, or change the key of the store.
 	list, rekey bool
@@ -37,7 +37,7 @@ type loginFlags struct {
 }
 
 func newLogin() *cobra.Command {
-	f := &loginFlags{timeout: duration(10 * time.Minute)}
+	f := &loginFlags{timeout: 10 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "login [FILE...] [SERVER|URL]",
 		Short: "Log in to a server that requires OAuth",
@@ -80,9 +80,9 @@ SLIPWAY_STORE_KEY=file:PATH selects another file.`,
 	flags.BoolVar(&f.device, "device", false, "log in with a browser on another device (--grant device)")
 	flags.BoolVar(&f.noBrowser, "no-browser", false, "do not open a browser; print the address only")
 	flags.StringVar(&f.browser, "browser", "", "`command` that opens the page instead of the default browser")
-	flags.IntVar(&f.settings.CallbackPort, "callback-port", 0,
+	flags.Var(within(&f.settings.CallbackPort, 0, 65535), "callback-port",
 		"`port` of this machine to which the browser returns, as registered (default: any free one)")
-	flags.Var(&f.timeout, "timeout", "how long to wait for the browser")
+	flags.Var(longerThanZero(&f.timeout), "timeout", "how long to wait for the browser")
 	flags.BoolVar(&f.settings.DPoP, "dpop", false, "demand a token that is bound to a key of this machine")
 	flags.BoolVar(&f.settings.OmitResource, "omit-resource", false,
 		"omit the resource parameter, for authorization servers that refuse it (Microsoft Entra ID)")
@@ -135,7 +135,7 @@ func (f *loginFlags) run(cmd *cobra.Command, args []string) error {
 	login, err := c.Login(cmd.Context(), server, &identity.LoginOptions{
 		Settings:    settings,
 		Interaction: f.interaction(cmd),
-		Timeout:     time.Duration(f.timeout),
+		Timeout:     f.timeout,
 	})
 	if err != nil {
 		return loginError(cmd, server, err)

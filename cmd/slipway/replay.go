@@ -83,7 +83,8 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Ignore, "ignore", nil,
 		"do not compare the values at this `PATH` of results, such as $.content.0.text (repeatable)")
-	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "maximum `time` for each answer")
+	o.Timeout = time.Minute
+	flags.Var(longerThanZero(&o.Timeout), "timeout", "maximum `time` for each answer")
 	flags.BoolVar(&yes, "yes", false, "also call tools that may change something")
 	jsonFlag(cmd, "every request with its differences")
 	return cmd

@@ -49,9 +49,6 @@ that file instead.`,
 			if f.urls == "" {
 				return usage(clusterForm, "rotate-key: --cluster is required")
 			}
-			if keep < 0 {
-				return usage("for example --keep 24h", "--keep: %v is negative", keep)
-			}
 			engine, err := f.open()
 			if err != nil {
 				return err
@@ -67,7 +64,7 @@ that file instead.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().DurationVar(&keep, "keep", keep,
+	cmd.Flags().Var((*duration)(&keep), "keep",
 		"how long ids of previous keys stay valid; 0 ends their sessions and tasks")
 	jsonFlag(cmd, "the new key's id and times")
 	return cmd

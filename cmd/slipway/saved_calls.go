@@ -61,7 +61,8 @@ All calls are made, also of tools that change something: use a server for tests.
 	flags.StringArrayVar(&o.only, "only", nil, "make only the call with this `NAME` (repeatable)")
 	flags.StringArrayVar(&o.names, "name", nil,
 		"`NAME` of a source in the file, in the order of the sources (repeatable)")
-	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "maximum `time` for each answer")
+	o.Timeout = time.Minute
+	flags.Var(longerThanZero(&o.Timeout), "timeout", "maximum `time` for each answer")
 	o.flags(cmd)
 	cmd.Flags().Lookup("json").Usage = "print every call with its answer and its problems as JSON"
 	return cmd

@@ -89,7 +89,8 @@ The exit code is 1 if nothing is found.`,
 			return printSearch(cmd, client, words, found)
 		},
 	}
-	cmd.Flags().IntVar(&o.Limit, "limit", 20, "maximum `number` of results")
+	o.Limit = 20
+	cmd.Flags().Var(atLeast(&o.Limit, 1), "limit", "maximum `number` of results")
 	registryFlag(cmd)
 	networkFlag(cmd)
 	wideFlag(cmd)

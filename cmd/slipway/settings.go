@@ -59,9 +59,9 @@ func declareSettings(flags *pflag.FlagSet, all []setting) {
 		case *bool:
 			flags.BoolVar(field, s.flag, *field, s.usage)
 		case *int:
-			flags.IntVar(field, s.flag, *field, s.usage)
+			flags.Var(atLeast(field, 0), s.flag, s.usage)
 		case *float64:
-			flags.Float64Var(field, s.flag, *field, s.usage)
+			flags.Var(atLeast(field, 0), s.flag, s.usage)
 		case *time.Duration:
 			flags.Var((*duration)(field), s.flag, s.usage)
 		case *int64:

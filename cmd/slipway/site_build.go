@@ -112,18 +112,20 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 		"where answers of tools are stored: packed, for few files, or standard, one file each")
 	f.BoolVar(&o.check, "check", false, "fail if the output is out of date, without writing")
 	f.BoolVar(&watch, "watch", false, "rebuild when the input changes")
-	f.DurationVar(&every, "watch-interval", time.Second, "`time` between checks for changes")
+	every = time.Second
+	f.Var(longerThanZero(&every), "watch-interval", "`time` between checks for changes")
 	f.StringVar(&in.As, "as", "", "`type` of INPUT: "+strings.Join(sitebuild.Kinds(), ", ")+" (default: detected)")
 	f.BoolVar(&crawl, "crawl", false,
 		"INPUT is the URL of a website: fetch its pages, as far as robots.txt permits, within its folder")
-	f.IntVar(&in.Documents.MaxPages, "max-pages", 0,
+	f.Var(atLeast(&in.Documents.MaxPages, 1), "max-pages",
 		"maximum `number` of documents (default 100000 of a folder, 1000 of a website or an llms.txt)")
 	f.StringVar(&in.Documents.Language, "language", "",
 		"`language` of documents, such as en or pt-BR (default: detected)")
 	f.StringVar(&in.Documents.BaseURL, "base-url", "",
 		"`URL` where the documents are published for people, for links to pages (default: from the project)")
 	f.BoolVar(&in.Documents.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
-	f.IntVar(&in.Documents.TermFiles, "word-files", 2000,
+	in.Documents.TermFiles = 2000
+	f.Var(atLeast(&in.Documents.TermFiles, 0), "word-files",
 		"maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
 	f.BoolVar(&noPictures, "no-pictures", false, "exclude pictures of documents")
 	f.BoolVar(&in.Documents.NoSections, "no-sections", false,

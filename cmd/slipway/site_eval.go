@@ -63,7 +63,7 @@ questions in the words of your users, before you see any result.
 	}
 	bundleFlags(cmd)
 	cmd.Flags().StringVar(&tool, "tool", "search", "name of the search tool")
-	cmd.Flags().Float64Var(&least, "min-recall", 0, "exit with 1 if recall@5 of single phrasings is lower")
+	cmd.Flags().Var(within(&least, 0, 1), "min-recall", "exit with 1 if recall@5 of single phrasings is lower")
 	cmd.Flags().StringVar(&vectors, "vectors", "", vectorsUsage)
 	jsonFlag(cmd, "the report")
 	return cmd

@@ -94,11 +94,15 @@ the site again and compares.
 		"`rule` TOOL.ARGUMENT=TOOL:PATH that takes arguments from answers (repeatable)")
 	flags.BoolVar(&f.NoResources, "no-resources", false, "skip resources")
 	flags.BoolVar(&f.NoPrompts, "no-prompts", false, "skip prompts")
-	flags.IntVar(&f.Limits.Calls, "max-calls", 0, "maximum `number` of requests (default: 10000; no limit for a site)")
-	flags.IntVar(&f.Limits.PerTool, "max-per-tool", 1000,
+	f.Limits.PerTool = 1000
+	f.Limits.Range = 100
+	f.Repeat.After = 1100 * time.Millisecond
+	flags.Var(atLeast(&f.Limits.Calls, 1), "max-calls",
+		"maximum `number` of requests (default: 10000; no limit for a site)")
+	flags.Var(atLeast(&f.Limits.PerTool, 1), "max-per-tool",
 		"maximum `number` of argument combinations per tool, template or prompt")
-	flags.IntVar(&f.Limits.Range, "max-range", 100, "maximum `length` of an integer range to enumerate")
-	flags.DurationVar(&f.Repeat.After, "again-after", 1100*time.Millisecond,
+	flags.Var(atLeast(&f.Limits.Range, 1), "max-range", "maximum `length` of an integer range to enumerate")
+	flags.Var((*duration)(&f.Repeat.After), "again-after",
 		"`time` between an answer and its second request")
 	flags.BoolVar(&f.Repeat.Off, "once", false, "send each request once, without detecting unstable answers")
 	flags.BoolVar(&f.Repeat.SkipUnstable, "skip-unstable", false, "skip unstable answers")
@@ -123,10 +127,13 @@ the site again and compares.
 func requestFlags(flags *pflag.FlagSet, o *freeze.Requests) {
 	flags.StringArrayVar(&o.Tools, "tool", nil,
 		"also call the tool `NAME`, although it is not marked as read-only (repeatable)")
-	flags.IntVar(&o.Concurrency, "concurrency", 4, "maximum `number` of concurrent calls")
-	flags.Float64Var(&o.Rate, "rate", 0, "maximum `calls` per second; 0 means no limit")
-	flags.IntVar(&o.Retries, "retries", 2, "`number` of retries of a failed call")
-	flags.DurationVar(&o.Timeout, "timeout", 30*time.Second, "maximum `time` for a call")
+	o.Concurrency = 4
+	o.Retries = 2
+	o.Timeout = 30 * time.Second
+	flags.Var(atLeast(&o.Concurrency, 1), "concurrency", "maximum `number` of concurrent calls")
+	flags.Var(atLeast(&o.Rate, 0), "rate", "maximum `calls` per second; 0 means no limit")
+	flags.Var(atLeast(&o.Retries, 0), "retries", "`number` of retries of a failed call")
+	flags.Var(longerThanZero(&o.Timeout), "timeout", "maximum `time` for a call")
 	flags.Var(eachOf(&o.Replace, freeze.ParseReplacement), "replace",
 		"replace text in answers before they are compared and stored, as `REGEXP=>TEXT` (repeatable)")
 }
