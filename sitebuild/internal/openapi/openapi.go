@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -183,6 +184,43 @@ type api struct {
 type file struct {
 	path  string // relative to the folder, with slashes
 	place        // of the root
+
+	parents map[*tree.Node]parent // of all nodes, once a finding needs a pointer
+}
+
+// parent is the node that contains another as the member or element with a name.
+type parent struct {
+	node *tree.Node
+	name string
+}
+
+// pointer returns the JSON pointer to a node of the file.
+func (f *file) pointer(n *tree.Node) string {
+	if f.parents == nil {
+		f.parents = map[*tree.Node]parent{f.node: {}}
+		f.index(f.node)
+	}
+	pointer := ""
+	for at := f.parents[n]; at.node != nil; at = f.parents[at.node] {
+		pointer = "/" + jsonscan.EscapeToken(at.name) + pointer
+	}
+	return pointer
+}
+
+// index enters the nodes below n into parents. A node that aliases repeat has its first parent.
+func (f *file) index(n *tree.Node) {
+	add := func(child *tree.Node, name string) {
+		if _, known := f.parents[child]; !known {
+			f.parents[child] = parent{n, name}
+			f.index(child)
+		}
+	}
+	for i, child := range n.Elements() {
+		add(child, strconv.Itoa(i))
+	}
+	for _, m := range n.Fields() {
+		add(m.Value, m.Key)
+	}
 }
 
 // schema is a named schema.
@@ -262,8 +300,10 @@ func (a *api) found(rule check.Rule, f *file, n *tree.Node, hint, format string,
 		Report: &a.report,
 		File:   name,
 	}
+	pointer := ""
 	if n != nil {
 		r = r.AtLine(n.Line, n.Column)
+		pointer = f.pointer(n)
 	}
-	r.Add(rule, "", hint, format, args...)
+	r.Add(rule, pointer, hint, format, args...)
 }

@@ -353,6 +353,59 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestBrokenPaths verifies that a broken reference removes nothing but what it would lead to, and that the
+// finding points to it.
+func TestBrokenPaths(t *testing.T) {
+	text := `openapi: 3.1.0
+info: {title: A, version: '1'}
+paths:
+  /a/{x}:
+    $ref: 'missing.yaml'
+    get: {operationId: getA, responses: {}}
+  /b:
+    get: {operationId: getB, responses: {}}
+    post: {$ref: '#/nothing'}
+    put: {operationId: putB, $ref: '#/nowhere'}
+    delete: {$ref: '#/components/x-operations/gone'}
+  /c:
+    $ref: '#/components/pathItems/none'
+  /d:
+    $ref: '#/components/pathItems/D'
+    parameters: [{name: outer, in: query}]
+    get: {operationId: getD, responses: {}}
+components:
+  x-operations:
+    gone: {operationId: deleteB, responses: {}}
+  pathItems:
+    D:
+      parameters: [{name: inner, in: query}]
+      get: {operationId: hidden, responses: {}}
+      put: {operationId: putD, responses: {}}
+`
+	path := folder(t, "openapi.yaml", text)
+	b := must(t, path, nil)
+	want := "getA  GET /a/{x}\ngetB  GET /b\nputB  PUT /b\ndeleteB  DELETE /b\ngetD  GET /d\nputD  PUT /d"
+	if got := b.Call("list_operations", `{}`).Text; strings.TrimSpace(got) != want {
+		t.Errorf("operations:\n%s\nwant\n%s", got, want)
+	}
+	for _, name := range []string{"inner", "outer"} {
+		if got := b.Call("get_operation", `{"operation_id":"putD"}`).Text; !strings.Contains(got, name) {
+			t.Errorf("putD lacks the parameter %s:\n%s", name, got)
+		}
+	}
+	var got []string
+	for _, f := range b.From.Findings {
+		if f.File != path {
+			t.Errorf("%s is in the file %s, want %s", f.Message, f.File, path)
+		}
+		got = append(got, f.Pointer)
+	}
+	pointers := []string{"/paths/~1a~1{x}", "/paths/~1b/post", "/paths/~1b/put", "/paths/~1c"}
+	if diff := cmp.Diff(pointers, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"swagger": {

@@ -16,7 +16,7 @@ type operation struct {
 	// webhook means that the server of the API calls the client.
 	webhook bool
 	place
-	item       place   // the path item it belongs to
+	items      []place // the path items it belongs to: one, and those that its references lead to
 	parameters []place // the path's parameters that it does not override, then its own
 }
 
@@ -66,21 +66,9 @@ func (a *api) collect(ctx context.Context) error {
 			if strings.HasPrefix(m.name, "x-") {
 				continue
 			}
-			item, ok := a.follow(m.place)
-			if !ok {
-				continue
-			}
-			for _, method := range item.fields() {
-				if !isMethod(method.name) || !method.node.Is(tree.Object) {
-					continue
-				}
-				o := &operation{
-					method:  strings.ToUpper(method.name),
-					path:    m.name,
-					webhook: group == "webhooks",
-					place:   method.place,
-					item:    item,
-				}
+			for _, o := range a.operationsOf(m.place) {
+				o.path = m.name
+				o.webhook = group == "webhooks"
 				if a.wanted(o) {
 					a.name(o, ids)
 					a.parameters(o)
@@ -94,6 +82,35 @@ func (a *api) collect(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// operationsOf returns the operations of a path item, and those of the items that its reference leads to.
+// If the reference is broken, its own remain, and so do all others if that of one operation is.
+func (a *api) operationsOf(item place) []*operation {
+	items, _ := a.chain(item)
+	var list []*operation
+	seen := map[string]bool{}
+	for _, item := range items {
+		for _, method := range item.fields() {
+			if !isMethod(method.name) || !method.node.Is(tree.Object) || seen[method.name] {
+				continue
+			}
+			seen[method.name] = true
+			at, ok := a.follow(method.place)
+			if !ok {
+				if len(method.node.Fields()) == 1 {
+					continue // the reference is all that it has
+				}
+				at = method.place
+			}
+			list = append(list, &operation{
+				method: strings.ToUpper(method.name),
+				place:  at,
+				items:  items,
+			})
+		}
+	}
+	return list
 }
 
 // wanted reports whether the options select an operation.
@@ -151,7 +168,9 @@ func (a *api) parameters(o *operation) {
 	}
 	add(o.list("parameters"))
 	count := len(list)
-	add(o.item.list("parameters"))
+	for _, item := range o.items {
+		add(item.list("parameters"))
+	}
 	o.parameters = append(slices.Clone(list[count:]), list[:count]...)
 }
 

@@ -111,21 +111,31 @@ func (a *api) resolve(ref string, f *file) (at place, pointer string, broken *br
 // follow resolves a node: it returns the node itself or the final target of its
 // reference. If there is none, it adds a finding and returns false.
 func (a *api) follow(at place) (place, bool) {
+	list, ok := a.chain(at)
+	if !ok {
+		return place{}, false
+	}
+	return list[len(list)-1], true
+}
+
+// chain returns a node and the nodes that its reference leads to, one after the other. If the last
+// reference has no target, it adds a finding and returns false.
+func (a *api) chain(at place) (list []place, ok bool) {
 	for range maxSteps {
+		list = append(list, at)
 		ref := refOf(at.node)
 		if ref == "" {
-			return at, true
+			return list, true
 		}
 		next, _, broken := a.resolve(ref, at.file)
 		if broken != nil {
-			a.found(ruleRef, at.file, at.node, broken.hint, "%s", broken.message)
-			return place{}, false
+			a.foundOnce(ruleRef, at.file, at.node, broken.hint, broken.message)
+			return list, false
 		}
 		at = next
 	}
-	a.found(ruleRef, at.file, at.node, "", "the reference %q refers to itself",
-		refOf(at.node))
-	return place{}, false
+	a.foundOnce(ruleRef, at.file, at.node, "", fmt.Sprintf("the reference %q refers to itself", refOf(at.node)))
+	return list, false
 }
 
 // schemaOf returns the schema that a reference in f leads to, and names it on first use.

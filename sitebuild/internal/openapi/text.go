@@ -3,6 +3,7 @@ package openapi
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/tree"
@@ -13,7 +14,7 @@ import (
 func (a *api) servers(o *operation) []string {
 	levels := []place{a.main.place}
 	if o != nil {
-		levels = []place{o.place, o.item, a.main.place}
+		levels = slices.Concat([]place{o.place}, o.items, []place{a.main.place})
 	}
 	for _, level := range levels {
 		var urls []string
