@@ -84,18 +84,22 @@ func (p *pageFiles) serve(w http.ResponseWriter, r *http.Request, boot *bootData
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	f := p.files[name]
 	if f == nil || name == "index.html" {
-		p.serveIndex(w, boot)
+		p.serveIndex(w, r, boot)
 		return
 	}
 	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("Vary", "Accept-Encoding")
-	if f.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if f.packed != nil && acceptsGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(f.packed) // on failure, the client has gone
 		return
 	}
 	_, _ = w.Write(f.plain)
+}
+
+func acceptsGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
 
 // bootData is what the page knows before its first request.
@@ -117,12 +121,20 @@ type bootSource struct {
 
 // serveIndex serves the page. Its boot data is inside, so the page shows the sources without
 // another request.
-func (p *pageFiles) serveIndex(w http.ResponseWriter, boot *bootData) {
+func (p *pageFiles) serveIndex(w http.ResponseWriter, r *http.Request, boot *bootData) {
 	text := strings.ReplaceAll(p.index, "__BASE__", html.EscapeString(boot.Base))
 	text = strings.Replace(text, "__BOOT__", html.EscapeString(string(mustJSON(boot))), 1)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, text)
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !acceptsGzip(r) {
+		_, _ = io.WriteString(w, text) // on failure, the client has gone
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	packer := gzip.NewWriter(w)
+	_, _ = io.WriteString(packer, text)
+	_ = packer.Close()
 }
 
 // boot returns the settings that are part of the page, so that it needs no request before
