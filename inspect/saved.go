@@ -117,7 +117,8 @@ func (s *savedCalls) replace(text []byte, expected string) (tag string, err erro
 }
 
 // serveVerify serves POST api/verify: what in the answer to a call is not as a saved call
-// expects. The pointers of problems are those in the saved call.
+// expects. Without a call, it is what is wrong in the saved call itself. The pointers of problems
+// are those in the saved call.
 func (in *Inspector) serveVerify(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Call  int             `json:"call"`
@@ -126,18 +127,22 @@ func (in *Inspector) serveVerify(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &body); err != nil {
 		return err
 	}
-	made := in.calls.get(body.Call)
-	if made == nil {
-		return notFound("there is no call %d", body.Call)
+	var made *call
+	if body.Call != 0 {
+		found := in.calls.get(body.Call)
+		if found == nil {
+			return notFound("there is no call %d", body.Call)
+		}
+		made = found.copy()
 	}
-	problems, err := in.verify(made.copy(), body.Saved)
+	problems, err := in.verify(made, body.Saved)
 	if err != nil {
 		return err
 	}
 	return answer(w, map[string]any{"problems": append([]calltest.Problem{}, problems...)})
 }
 
-// verify returns the problems of a call that has ended.
+// verify returns the problems of a call that has ended, or those of the saved call if made is nil.
 func (in *Inspector) verify(made *call, saved json.RawMessage) ([]calltest.Problem, error) {
 	const first = "/calls/0" // the only call of the file
 	file, report := calltest.Read("saved call.json", append(append([]byte(`{"calls":[`), saved...), "]}"...))
@@ -153,6 +158,9 @@ func (in *Inspector) verify(made *call, saved json.RawMessage) ([]calltest.Probl
 	}
 	if len(file.Calls) != 1 {
 		return nil, badRequest("saved is a saved call")
+	}
+	if made == nil {
+		return problems, nil
 	}
 	if made.State == stateRunning {
 		return nil, failure(http.StatusConflict, "running", "call %d has no answer yet", made.ID)

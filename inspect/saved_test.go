@@ -31,6 +31,8 @@ func TestVerify(t *testing.T) {
 		{2, ``, ` -32601`},
 		{2, `{"error":-32601}`, ``},
 		{3, ``, ` no answer in time`},
+		{0, `{"error":-1}`, ``},
+		{0, `{"below":"1m"},{"pointer":"a","equals":1}`, `/expect/1 is not a JSON pointer`},
 	} {
 		saved := fmt.Sprintf(`{"name":"a","expect":[%s]}`, c.expect)
 		var got struct {

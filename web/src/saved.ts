@@ -2,7 +2,7 @@
 // as the page. The text is edited as a tree, so numbers keep their digits and members that this
 // page does not know stay.
 import { computed, effect, signal } from '@preact/signals'
-import { ApiError, failureOf, request } from './api'
+import { ApiError, failureOf, post, request } from './api'
 import * as json from './json'
 import { catalogs, savedFile, savedTag, say, sources } from './store'
 import type { Failure } from './types'
@@ -164,15 +164,25 @@ export async function rename(name: string, to: string): Promise<string> {
   return free
 }
 
-export function setExpectations(name: string, list: Expectation[]): Promise<void> {
-  const values = list.map((e): Value => {
+const expectValue = (list: Expectation[]): Value => ({
+  t: 'array',
+  items: list.map((e): Value => {
     if (e.unknown) return e.unknown
     const members: [string, Value][] = []
     if (e.does !== 'error' && e.does !== 'isError' && e.does !== 'below') members.push(['pointer', json.stringValue(e.pointer)])
     members.push([e.does, json.parse(e.value)])
     return { t: 'object', members }
-  })
-  return edit(name, 'expect', values.length ? { t: 'array', items: values } : undefined)
+  }),
+})
+
+export const setExpectations = (name: string, list: Expectation[]): Promise<void> =>
+  edit(name, 'expect', list.length ? expectValue(list) : undefined)
+
+/** mistakeIn returns what is wrong with an expectation in a list, or ''. slipway test would refuse the whole file. */
+export async function mistakeIn(s: Saved, list: Expectation[], index: number): Promise<string> {
+  const body = json.compact(json.set(json.parse(s.text), ['expect'], expectValue(list))!)
+  const { problems } = await post<{ problems: { pointer: string; message: string }[] }>('verify', `{"saved":${body}}`)
+  return problems.find((p) => `${p.pointer}/`.startsWith(`/expect/${index}/`))?.message ?? ''
 }
 
 /** fileText returns the file as text. */

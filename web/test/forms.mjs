@@ -153,6 +153,11 @@ check('forms: Go checks while one types, and wrong input is sent only when asked
   await holds(async () => (await calls(lab)).length === 0, 'invalid arguments were sent')
   const text = await sent(lab, page, 'Send anyway')
   must(text.includes('"name":"x"') && text.includes('"serial":"many"'), text)
+  // Go returns the first problems, and the page counts all.
+  await page.goto(`${lab.base}${link(JSON.stringify({ name: 'ab', pet: { kind: 'cat', meows: true }, tags: Array(40).fill('grey') }))}`)
+  await ready(page)
+  await page.getByRole('button', { name: /^Call/ }).click()
+  await page.getByText('41 problems').waitFor()
   // What only the whole schema says is checked, too: level high needs a note.
   await page.goto(`${lab.base}${link('{"name":"ab","level":"high","pet":{"kind":"cat","meows":true}}')}`)
   await ready(page)

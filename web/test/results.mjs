@@ -48,6 +48,15 @@ check('results: Markdown is drawn with elements, HTML is text', async () => {
   await end()
 })
 
+check('results: content that is not a list is not taken for a result without content', async () => {
+  const { page, show, end } = await open()
+  await show('malformed')
+  await page.getByText('The result breaks the protocol: content must be an array.').waitFor()
+  await show('right')
+  await holds(async () => (await page.getByText('breaks the protocol').count()) === 0, 'a right result breaks the protocol')
+  await end()
+})
+
 check('results: the JSON tree is searched, and copies a path and a value', async () => {
   const { page, show, end } = await open()
   await show('json')

@@ -212,6 +212,22 @@ check('history: calls of the session, saved calls, expectations, run all', async
   await call(lab, 'fails')
   const { page, clean, close } = await visit(lab, { path: 'h' })
   const row = (list, text) => page.locator(`[data-list=${list}] .row`, { hasText: text })
+  // A call that is running, and one that was cancelled.
+  await page.evaluate(() => {
+    history.pushState(null, '', '/t/hang')
+    dispatchEvent(new PopStateEvent('popstate'))
+  })
+  await page.getByRole('button', { name: /^Call/ }).click()
+  await page.locator('.result [data-cancel]').waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('h')
+  await row('calls', 'hang').getByText('running').waitFor()
+  await page.goBack()
+  await page.locator('.result [data-cancel]').click()
+  await page.locator('.result .pill', { hasText: 'cancelled' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('h')
+  await row('calls', 'hang').getByText('cancelled').waitFor()
   await row('calls', 'get_issue_10').click()
   await page.getByText('"Crash on start"').first().waitFor()
   await page.locator('.result .pill.ok').waitFor()
@@ -219,7 +235,7 @@ check('history: calls of the session, saved calls, expectations, run all', async
   await row('saved', 'get_issue_10').waitFor()
   must(JSON.parse(readFileSync(file, 'utf8')).calls[0].params.arguments.title === 'Crash on start', 'the file has other arguments')
   await page.getByRole('button', { name: 'Remove', exact: true }).waitFor()
-  await page.keyboard.press('r')
+  await page.keyboard.press('Control+Enter') // as an empty result says
   await page.locator('[data-verdict]').getByText('1 passed').waitFor()
   await page.getByText('Expect values of this answer').click()
   await page.getByRole('button', { name: 'Expect /structuredContent/id' }).click()
@@ -244,6 +260,22 @@ check('history: calls of the session, saved calls, expectations, run all', async
   const after = JSON.parse(readFileSync(file, 'utf8'))
   must(after.note === 'kept' && after.calls[0].owner === 'kept, too' && after.calls[0].star === true, JSON.stringify(after))
   must(after.calls[0].expect.length === 2 && after.calls.length === 3, JSON.stringify(after))
+  // An expectation that slipway test would refuse is not written to the file.
+  for (const [pointer, does, value, mistake] of [
+    ['structuredContent', 'equals', '1', 'is not a JSON pointer'],
+    ['', 'matches', '([', 'invalid regular expression'],
+    ['', 'below', 'soon', 'must be a duration'],
+    ['/structuredContent', 'equals', '', '“” is not JSON'],
+    ['/structuredContent', 'equals', 'open', 'is not JSON'],
+  ]) {
+    await page.getByRole('textbox', { name: 'JSON Pointer' }).fill(pointer)
+    await page.getByLabel('Comparison').selectOption(does)
+    await page.getByRole('textbox', { name: 'Expected value' }).fill(value)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.locator('.expectations .actions .error-text', { hasText: mistake }).waitFor()
+  }
+  must(JSON.parse(readFileSync(file, 'utf8')).calls[0].expect.length === 2, 'an expectation with a mistake was written')
+  await page.getByRole('textbox', { name: 'JSON Pointer' }).fill('')
   // An expectation is edited where it stands; one that the page does not know is kept and reported.
   after.calls[0].expect.push({ sounds: 'good' })
   writeFileSync(file, JSON.stringify(after))

@@ -183,7 +183,8 @@ func (z *zoo) tools() []object {
 	list := []object{
 		tool("echo_fields", "Returns its arguments as they came", schemaZoo),
 		tool("show", "Returns content of one kind",
-			one(`"markdown","json","image","audio","links","resources","table","wrong","right","error","html"`)),
+			one(`"markdown","json","image","audio","links","resources","table","wrong","right","error","html",`+
+				`"malformed"`)),
 		tool("ask", "Asks a question", one(`"form","url","sampling","roots","two"`)),
 		tool("log", "Sends log messages and progress", none),
 		tool("change", "Changes its lists", none),
@@ -442,6 +443,8 @@ func show(kind string) object {
 		result["structuredContent"] = object{"total": 7}
 	case "error":
 		result["isError"] = true
+	case "malformed":
+		result = object{"content": object{"type": "text", "text": "not in a list"}}
 	}
 	return result
 }

@@ -7,7 +7,7 @@ import * as json from '../json'
 import { useKeys } from '../keys'
 import { address, param, room, setParams } from '../route'
 import {
-  type Expectation, fileText, isDestructive, removeSaved, rename, type Saved, saveCall, saved, savedProblem, setExpectations,
+  type Expectation, fileText, isDestructive, mistakeIn, removeSaved, rename, type Saved, saveCall, saved, savedProblem, setExpectations,
   setStar, sourceOf, toolOf,
 } from '../saved'
 import { call, calls, callsVersion, framesBySeq, savedFile, source, sources } from '../store'
@@ -15,7 +15,7 @@ import type { Call, Failure, Frame } from '../types'
 import { type Fault, run, runAll, runningAll, verdicts } from '../run'
 import { CopyButton, Key, layout, Problem, Splitter } from '../ui/kit'
 import { VirtualList } from '../ui/list'
-import { Result } from '../ui/result'
+import { Result, stateText } from '../ui/result'
 import { requestOf } from './frame'
 
 /** Entry is a call of this session. */
@@ -51,6 +51,7 @@ async function load(): Promise<void> {
       if (f.kind !== 'request' || f.d === 'in') continue
       const answer = bySeq.get(f.pair ?? framesBySeq.get(f.seq)?.pair ?? 0) ?? found.frames.find((r) => r.kind === 'response' && r.pair === f.seq)
       remember(f, answer)
+      const made = calls.get(f.call ?? 0)
       list.push({
         seq: f.seq,
         src: f.src,
@@ -58,7 +59,7 @@ async function load(): Promise<void> {
         name: f.name ?? f.method ?? '',
         ns: f.ns,
         took: answer?.took,
-        failed: answer?.err?.text ?? (answer?.isError ? 'tool error' : answer ? '' : 'no answer'),
+        failed: answer ? (answer.err?.text ?? (answer.isError ? 'tool error' : '')) : made ? (made.error?.text ?? stateText[made.state]) : 'no answer',
         call: f.call ?? 0,
       })
     }
@@ -264,7 +265,7 @@ export function History() {
                   <span class="args">{preview(e.seq)}</span>
                   {sources.value.length > 1 && <span class="muted">{source(e.src)?.name.slice(0, 40)}</span>}
                   {e.took !== undefined && <span class="figure">{duration(e.took)}</span>}
-                  {e.failed ? <span class="error-text">✗ {e.failed.slice(0, 30)}</span> : <span class="ok-text">✓ ok</span>}
+                  {e.failed === 'running' ? <span class="muted">running</span> : e.failed ? <span class="error-text">✗ {e.failed.slice(0, 30)}</span> : <span class="ok-text">✓ ok</span>}
                 </>
               )
             }}
@@ -312,7 +313,7 @@ function Past({ of, statistics }: { of: Entry; statistics: string }) {
   const keep = () => {
     loaded.then((text) => saveCall(of.src, of.method, text)).then((name) => setParams({ saved: name, call: undefined })).catch((error) => (problem.value = failureOf(error)))
   }
-  useKeys({ r: again, s: keep })
+  useKeys({ r: again, 'Mod+Enter': again, s: keep })
   const target = params.value ? addressOf(of.method, of.name, params.value, of.src) : undefined
   return (
     <>
@@ -378,7 +379,7 @@ function SavedCall({ of }: { of: Saved }) {
       void run(of)
     }
   }
-  useKeys({ r: start })
+  useKeys({ r: start, 'Mod+Enter': start })
   const renamed = () => {
     void rename(of.name, name.value.trim()).then((to) => setParams({ saved: to }))
   }
@@ -448,6 +449,9 @@ const doesText: Record<Expectation['does'], string> = {
   below: 'faster than',
 }
 
+// isBare reports whether the expected value is a text without quotes.
+const isBare = (does: string): boolean => /^(contains|matches|below)$/.test(does)
+
 /** Expectations are what the answer of a saved call must be. They come from its last answer by a click. */
 function Expectations({ of, faults, answer }: { of: Saved; faults: Fault[]; answer: number | undefined }) {
   const leaves = useSignal<{ pointer: string; value: string }[]>([])
@@ -466,25 +470,29 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: Fault[]; answ
   }, [answer])
   const has = (pointer: string) => of.expect.some((e) => e.pointer === pointer && e.does === 'equals')
   const add = (e: Expectation) => setExpectations(of.name, [...of.expect, e])
-  const addDraft = () => {
+  const addDraft = async () => {
     const { does, pointer, value } = draft.value
-    const bare = does === 'contains' || does === 'matches' || does === 'below'
+    const bare = isBare(does)
+    const text = bare ? JSON.stringify(value) : value || (does === 'exists' || does === 'isError' ? 'true' : '')
     try {
-      json.parse(bare ? JSON.stringify(value) : value || 'true')
+      json.parse(text)
     } catch {
-      problem.value = `${value} is not JSON: put a text in quotes`
+      problem.value = `“${text}” is not JSON: put a text in quotes`
       return
     }
-    problem.value = ''
-    const next = { pointer, does, value: bare ? JSON.stringify(value) : value || 'true' }
-    void (editing.value === undefined ? add(next) : setExpectations(of.name, of.expect.map((e, i) => (i === editing.value ? next : e))))
+    const at = editing.value ?? of.expect.length
+    const list = [...of.expect]
+    list[at] = { pointer, does, value: text }
+    problem.value = await mistakeIn(of, list, at).catch((error) => failureOf(error).text)
+    if (problem.value) return
+    void setExpectations(of.name, list)
     editing.value = undefined
     draft.value = { ...draft.value, value: '' }
   }
   const edit = (i: number) => {
     const e = of.expect[i]!
     const value = json.parse(e.value)
-    const bare = (e.does === 'contains' || e.does === 'matches' || e.does === 'below') && value.t === 'string'
+    const bare = isBare(e.does) && value.t === 'string'
     draft.value = { pointer: e.pointer, does: e.does, value: bare ? value.text : e.value }
     editing.value = i
   }
@@ -523,7 +531,7 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: Fault[]; answ
           ))}
         </select>
         <input class="small" aria-label="Expected value" placeholder='12, "open", 200ms' value={draft.value.value} onInput={(e) => (draft.value = { ...draft.value, value: e.currentTarget.value })} />
-        <button type="button" class="small" onClick={addDraft}>
+        <button type="button" class="small" onClick={() => void addDraft()}>
           {editing.value === undefined ? 'Add' : 'Replace'}
         </button>
         {problem.value && <span class="error-text">{problem.value}</span>}

@@ -342,7 +342,7 @@ export function Running({ call }: { call: Call }) {
   )
 }
 
-const stateText = { running: 'running', done: 'ok', failed: 'failed', cancelled: 'cancelled', timeout: 'timed out' }
+export const stateText = { running: 'running', done: 'ok', failed: 'failed', cancelled: 'cancelled', timeout: 'timed out' }
 
 /** Result shows the answer of a call. before is what it replaces until it is there. */
 export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: number | undefined; before?: number | undefined; id2?: string; verb?: string }) {
@@ -398,6 +398,10 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
   const lacksOutput =
     !!parsed?.result && !parsed.structured && !!body.value?.whole && shownCall?.method === 'tools/call' && shownCall.state === 'done' &&
     !shownCall.isError && !!outputOf(shownCall)
+  const wrong = ['content', 'contents', 'messages'].find((name) => (follow(parsed?.result, name)?.kind ?? 'array') !== 'array')
+  const note = wrong
+    ? `The result breaks the protocol: ${wrong} must be an array.`
+    : lacksOutput && 'The tool declares an output schema, but its result has no structuredContent.'
   const mark = output && (
     <span class={output.length ? 'error-text' : 'ok-text'} title={output.length ? 'Does not match the output schema' : 'Matches the output schema'}>
       {output.length ? ' ✗' : ' ✓'} schema
@@ -466,9 +470,9 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
               </button>
             </div>
           )}
-          {lacksOutput && (
+          {note && (
             <div class="partial" role="note">
-              The tool declares an output schema, but its result has no structuredContent.
+              {note}
             </div>
           )}
           <div class={isEarlier ? 'result-body dimmed' : 'result-body'} aria-busy={isEarlier} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>

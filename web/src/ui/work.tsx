@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { plural } from '../format'
 import { isDestructive, saveCall } from '../saved'
 import { useKeys } from '../keys'
 import { address, go } from '../route'
@@ -94,8 +95,8 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
   })
   callsVersion.value
   const { id, before: last } = session.shown.value
-  const problems = session.draft.problems.value
-  const refused = session.attempted.value && problems.length > 0
+  const problems = session.draft.problems.value.length + session.draft.more.value // Go returns the first ones
+  const refused = session.attempted.value && problems > 0
   const size = layout.value[wide.value ? 'form-width' : 'form-height']
   const style: Record<string, string> = size ? { [wide.value ? 'width' : 'maxHeight']: `${size}px` } : {}
   return (
@@ -118,7 +119,7 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
           )}
           {refused && (
             <span class="error-text" role="status">
-              {problems.length === 1 ? '1 problem' : `${problems.length} problems`}
+              {plural(problems, 'problem')}
             </span>
           )}
           {action.extra}
