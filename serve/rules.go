@@ -30,8 +30,9 @@ type joinedRules struct {
 	policy  *Policy
 }
 
-// unrestricted are the rules of a server without a Policy.
-var unrestricted = policy.Unrestricted()
+// unrestricted returns the rules of a server without a Policy. They are made on first use,
+// so that programs without tool scopes start without them.
+var unrestricted = sync.OnceValue(policy.Unrestricted)
 
 // nowhere is the situation for the rules of tool scopes, which read none. It saves an
 // allocation for each call.
@@ -43,7 +44,7 @@ func (r *serverRules) policy() *Policy {
 	if tools == nil {
 		return r.given
 	}
-	base := unrestricted
+	base := unrestricted()
 	if r.given != nil {
 		base = r.given.current().Set()
 	}
