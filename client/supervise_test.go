@@ -309,6 +309,7 @@ func TestGarbageOnStdout(t *testing.T) {
 }
 
 func TestHugeAnswers(t *testing.T) {
+	race.SkipSlow(t)
 	leaks(t)
 	c := command(t, "server")
 	c.MaxMessage = 128 << 20

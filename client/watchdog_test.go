@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -51,6 +53,7 @@ func TestWatchdogAfterCancel(t *testing.T) {
 // TestBusyServersLive ensures that a server which answers pings, and one that cannot
 // answer but shows activity, are not replaced.
 func TestBusyServersLive(t *testing.T) {
+	race.SkipSlow(t)
 	t.Run("answers pings", func(t *testing.T) {
 		src := open(t, command(t, "server"),
 			&client.Options{Timeouts: client.Timeouts{Hang: 5 * time.Millisecond, Ping: patience}})

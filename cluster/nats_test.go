@@ -84,6 +84,9 @@ func TestNATSRestart(t *testing.T) {
 // that was acknowledged is lost, and replicas stay.
 func TestNATSCluster(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts three servers")
+	}
 	servers := natstest.StartCluster(t, 3)
 	e := openNATS(t, nil, servers...)
 	waitForNATS(t, e)

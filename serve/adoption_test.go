@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
@@ -122,6 +124,7 @@ const adoptions = "slipway_cluster_sessions_adopted_total"
 // TestHandover guards a replica that stops under load: its sessions continue at others, with their
 // log level, subscriptions and event numbers, and no call fails.
 func TestHandover(t *testing.T) {
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
 	a := startDraining(t, e, src, time.Minute)
@@ -287,6 +290,7 @@ func leaving(e cluster.Engine) bool {
 // sessions once its lease is over, exactly one does, and the first one answers nothing more for
 // them, neither calls in flight nor new ones, until it is back and forwards them.
 func TestTakeover(t *testing.T) {
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
 	cut := &serve.CutEngine{Engine: e}
@@ -372,6 +376,7 @@ func (p *replica) delete(t *testing.T, header map[string]string) (status int) {
 // find the real one, and the first learns where it is.
 func TestSessionMovesTwice(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
 	engines := []*serve.CutEngine{{Engine: e}, {Engine: e}}
@@ -412,6 +417,7 @@ func TestSessionMovesTwice(t *testing.T) {
 // for longer than a lease, and that a change that cannot be stored is refused.
 func TestEngineDown(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
 	engines := []*serve.CutEngine{{Engine: e}, {Engine: e}}

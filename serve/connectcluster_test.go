@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/identity"
@@ -304,6 +306,7 @@ func TestConnectInACluster(t *testing.T) {
 
 func TestConnectInAClusterOfRedis(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	addr := redistest.Start(t)
 	engine, err := redis.Open("redis://"+addr+"/0", nil)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
 )
@@ -115,6 +117,7 @@ func TestPlacement(t *testing.T) {
 // TestPlacementAtFull guards sessions that are placed at a replica which has become full since it was asked: they start
 // at another one.
 func TestPlacementAtFull(t *testing.T) {
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	p := newPrograms()
 	var limits []*client.Processes

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -330,6 +332,7 @@ func TestProcessDeclared(t *testing.T) {
 // error until its lease is over, then another replica starts a process, and the old one stops
 // once its replica is back, although no request arrives there.
 func TestProcessTakeover(t *testing.T) {
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	p := newPrograms()
 	cut := &serve.CutEngine{Engine: e}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/internal/nats"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
@@ -77,6 +79,7 @@ func (r *approvalReplica) consent(t *testing.T, other *approvalReplica, tool str
 // TestSharedApprovals guards consents in a cluster: what a user allows at one replica is allowed at all of
 // them at once, and survives the loss of the engine's data; a revocation ends it everywhere.
 func TestSharedApprovals(t *testing.T) {
+	race.SkipSlow(t)
 	memory := cluster.NewMemory()
 	t.Run("memory", func(t *testing.T) { checkSharedApprovals(t, memory, memory.Lose) })
 	t.Run("nats", func(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
+
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/slipway-mcp/slipway/cluster"
@@ -105,6 +107,7 @@ func TestRevokedTokenInCluster(t *testing.T) {
 // TestWithdrawnKeyInCluster guards rotation: once a replica has seen that the issuer has withdrawn a key,
 // all of them refuse its tokens, with one fetch each.
 func TestWithdrawnKeyInCluster(t *testing.T) {
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	old, next := ecKey(t, "old"), ecKey(t, "next")
 	i := newIssuer(old)

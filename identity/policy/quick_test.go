@@ -59,7 +59,7 @@ func TestQuick(t *testing.T) {
 	}
 	arguments = append(arguments, ``, `{}`, `[]`, `{"a":"main","a":"x"}`, `{"n":7,"b":"y","n":101,"b":"x"}`,
 		`{"o":{"p":1,"p":2}}`, `{"z":1,"z":2,"a":"main"}`)
-	if race.Enabled { // one goroutine decides
+	if race.Short() { // one goroutine decides
 		conditions = conditions[5:9]
 	}
 	cat := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t", Origins: []mcp.Origin{{Source: "s", Name: "t"}}}}}

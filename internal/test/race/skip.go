@@ -16,3 +16,12 @@ func SkipLong(t *testing.T) {
 		t.Skip("takes long with the race detector, and shorter tests have the same concurrency")
 	}
 }
+
+// SkipSlow skips a test under -short, but not with the race detector. It is for tests with
+// concurrency of their own that wait for seconds, such as for a lease to expire.
+func SkipSlow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("waits long")
+	}
+}
