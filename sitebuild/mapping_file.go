@@ -214,8 +214,11 @@ func (l *loader) part(n *tree.Node) *part {
 func (l *loader) resolve(p *part) *part {
 	m := p.node.Member(p.kind)
 	if strings.Contains(p.path, "://") {
-		if p.kind == "docs" {
+		if p.kind == "docs" && l.checkBaseURLs(p.node) {
 			return p
+		}
+		if p.kind == "docs" {
+			return nil
 		}
 		l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "",
 			"%s is an address; download it first", p.path)
@@ -232,6 +235,9 @@ func (l *loader) resolve(p *part) *part {
 			return nil
 		}
 	}
+	if !l.checkBaseURLs(p.node) {
+		return nil
+	}
 	if m := p.node.Member("delimiter"); m != nil && m.Value.Text != "tab" && utf8.RuneCountInString(m.Value.Text) != 1 {
 		l.AtLine(m.Value.Line,
 			m.Value.Column).Add(ruleDelimiter, "", "", `%q is not one character, nor "tab"`,
@@ -239,6 +245,27 @@ func (l *loader) resolve(p *part) *part {
 		return nil
 	}
 	return p
+}
+
+// checkBaseURLs reports whether the addresses of an input, and of its versions and languages, are those of
+// pages, and adds findings for the others.
+func (l *loader) checkBaseURLs(input *tree.Node) bool {
+	ok := true
+	nodes := []*tree.Node{input}
+	for _, variants := range []string{"versions", "languages"} {
+		nodes = append(nodes, input.Get(variants).Elements()...)
+	}
+	for _, n := range nodes {
+		m := n.Member("baseURL")
+		if m == nil {
+			continue
+		}
+		if err := docs.CheckBaseURL(m.Value.Text); err != nil {
+			l.AtLine(m.Value.Line, m.Value.Column).Add(ruleURL, "", "", "baseURL: %v", err)
+			ok = false
+		}
+	}
+	return ok
 }
 
 // beside returns a path that is relative to the file.

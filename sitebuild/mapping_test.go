@@ -347,6 +347,31 @@ func TestFaults(t *testing.T) {
 			"inputs:\n  - openapi: https://example.org/a.yaml\n",
 			[]string{"2:14: error: https://example.org/a.yaml is an address; download it first [mapping/path]"},
 		},
+		"base URL without a scheme": {
+			"inputs:\n  - docs: docs\n    baseURL: docs.example.com\n",
+			[]string{`3:14: error: baseURL: "docs.example.com" is not a web address: it does not begin with https:// or ` +
+				`http:// [mapping/url]`},
+		},
+		"base URL with a port and no scheme": {
+			"inputs:\n  - docs: docs\n    baseURL: localhost:8080/docs\n",
+			[]string{`3:14: error: baseURL: "localhost:8080/docs" is not a web address`},
+		},
+		"base URL of FTP": {
+			"inputs:\n  - docs: docs\n    baseURL: ftp://docs.example.com/\n",
+			[]string{`3:14: error: baseURL: "ftp://docs.example.com/" has the scheme ftp; want https or http [mapping/url]`},
+		},
+		"base URL with a fragment, and that of a version": {
+			"inputs:\n  - docs: docs\n    baseURL: 'https://docs.example.com/#a'\n    " +
+				"versions: [{name: '1', baseURL: 'https:///x'}]\n",
+			[]string{
+				`3:14: error: baseURL: "https://docs.example.com/#a" has a fragment, and pages are below its path [mapping/url]`,
+				`4:37: error: baseURL: "https:///x" has no host [mapping/url]`,
+			},
+		},
+		"base URL of a list of pages": {
+			"inputs:\n  - docs: https://example.com/llms.txt\n    baseURL: 'https://a:b@example.com/?x'\n",
+			[]string{`3:14: error: baseURL: the address has a user name or password, which every page would show [mapping/url]`},
+		},
 		"tool": {
 			"inputs:\n  - table: data/countries.csv\n    tools: {get_contry: false}\n",
 			[]string{`3:13: error: the input has no tool "get_contry"; did you mean "get_country"? [mapping/tool]`},

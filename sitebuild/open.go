@@ -47,6 +47,10 @@ type (
 	GoOptions = gopkg.Options
 )
 
+// CheckBaseURL returns an error unless text can be the BaseURL of [DocumentOptions]: an http or https
+// address without query, fragment and user.
+func CheckBaseURL(text string) error { return docs.CheckBaseURL(text) }
+
 // InputError is the reason that no input can be opened.
 type InputError struct {
 	Why  string

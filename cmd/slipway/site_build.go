@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
@@ -66,9 +67,6 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 				in.Documents.TermFiles = -1 // readers of packs search the index
 			}
 			in.Documents.TermFiles = cmp.Or(in.Documents.TermFiles, -1)
-			if base := in.Documents.BaseURL; base != "" && !isWebURL(base) {
-				return usage("want a URL such as https://example.com/docs/", "build: --base-url %s is not a web address", base)
-			}
 			if crawl {
 				if in.As != "" && in.As != "crawl" {
 					return usage("leave one of them out", "build: --crawl and --as %s contradict each other", in.As)
@@ -121,7 +119,7 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 		"maximum `number` of documents (default 100000 of a folder, 1000 of a website or an llms.txt)")
 	f.StringVar(&in.Documents.Language, "language", "",
 		"`language` of documents, such as en or pt-BR (default: detected)")
-	f.StringVar(&in.Documents.BaseURL, "base-url", "",
+	f.Var(baseURL(&in.Documents.BaseURL), "base-url",
 		"`URL` where the documents are published for people, for links to pages (default: from the project)")
 	f.BoolVar(&in.Documents.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
 	in.Documents.TermFiles = 2000
@@ -188,6 +186,23 @@ func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
 		return o.failed(cmd, err)
 	}
 	return o.finish(cmd, r, err)
+}
+
+// baseURL binds the address of published pages.
+func baseURL(field *string) pflag.Value {
+	return &binding{
+		kind: "string",
+		get:  func() string { return *field },
+		set: func(text string) error {
+			if text != "" {
+				if err := sitebuild.CheckBaseURL(text); err != nil {
+					return usage("want a URL such as https://example.com/docs/", "%v", err)
+				}
+			}
+			*field = text
+			return nil
+		},
+	}
 }
 
 // buildAndWatch builds until it is interrupted. A failure or panic is reported and

@@ -60,7 +60,7 @@ Configuration files are read, never run.`,
 	f := cmd.Flags()
 	f.Var(oneOf(&o.Host, append([]string{"github-pages"}, without(hosts, "github-pages")...)...), "host",
 		"web `host` of the pages: "+strings.Join(hosts, ", "))
-	f.StringVar(&o.BaseURL, "base-url", "",
+	f.Var(baseURL(&o.BaseURL), "base-url",
 		"`URL` where the pages are published (default: from the generator's configuration)")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print the files without writing them")
 	jsonFlag(cmd, "the project and the files")

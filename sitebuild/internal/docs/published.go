@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"strings"
@@ -12,6 +14,29 @@ type published struct {
 	base string
 	// ending is added to the address of a page, such as ".html".
 	ending string
+}
+
+// CheckBaseURL returns an error unless text can be [Options].BaseURL: an http or https address below
+// which the addresses of pages are. Without one, links of the whole site would be broken.
+func CheckBaseURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is not a web address", text)
+	case u.Scheme == "" || u.Scheme != "http" && u.Scheme != "https" && u.Host == "":
+		return fmt.Errorf("%q is not a web address: it does not begin with https:// or http://", text)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%q has the scheme %s; want https or http", text, u.Scheme)
+	case u.Hostname() == "":
+		return fmt.Errorf("%q has no host", text)
+	case u.User != nil:
+		return errors.New("the address has a user name or password, which every page would show")
+	case u.RawQuery != "" || u.ForceQuery:
+		return fmt.Errorf("%q has a query, and pages are below its path", text)
+	case strings.Contains(text, "#"):
+		return fmt.Errorf("%q has a fragment, and pages are below its path", text)
+	}
+	return nil
 }
 
 // publishedAt returns an absolute web address that ends in a slash, built from base and
