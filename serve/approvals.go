@@ -283,8 +283,7 @@ func (q *query) consent(d *policy.Decision, missing []*policy.Rule) error {
 		q.note(d, "asked")
 		return err
 	case err != nil:
-		q.note(d, "impossible")
-		return q.refuse(d, ", and "+errNotAsked.Error())
+		return q.unanswered(d, err)
 	}
 	allow := string(jsonscan.Member(answer.Content, "allow")) == "true"
 	if answer.Action != "accept" || !allow {
@@ -293,6 +292,18 @@ func (q *query) consent(d *policy.Decision, missing []*policy.Rule) error {
 	}
 	q.note(d, "given")
 	return nil
+}
+
+// unanswered returns the denial for a question without a usable answer: err is a [*mcp.Error] with
+// [mcp.CodeInvalidParams] for answers that do not match the form, and otherwise why the client cannot ask.
+func (q *query) unanswered(d *policy.Decision, err error) error {
+	var e *mcp.Error
+	if errors.As(err, &e) && e.Code == mcp.CodeInvalidParams {
+		q.note(d, "invalid")
+		return q.refuse(d, ", and "+e.Message)
+	}
+	q.note(d, "impossible")
+	return q.refuse(d, ", and "+errNotAsked.Error()+": "+err.Error())
 }
 
 func (q *query) note(d *policy.Decision, approval string) {

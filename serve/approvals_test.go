@@ -161,6 +161,44 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// TestInvalidApproval verifies that a denial names what was wrong with the user's answer: the client has
+// asked, so it must not be reported as unable to.
+func TestInvalidApproval(t *testing.T) {
+	var log bytes.Buffer
+	audit, err := serve.NewAudit(&log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &serve.Options{Auth: companyTokens(t)}
+	o.Audit = audit
+	o.Policy = policyOf(t, approvalRules, nil)
+	s := httptest.NewServer(serve.NewHandler(company{servers: []string{"a", "b", "c"}}, o))
+	t.Cleanup(s.Close)
+	a := newAsker(t, s.URL)
+	const wrong = "does not match requestedSchema, after 3 attempts; wrong fields: allow"
+	for _, tt := range []struct{ answer, want string }{
+		{`{"action":"accept","content":{"allow":"yes"}}`, wrong},
+		{`{"action":"accept","content":{}}`, wrong},
+		{`{"action":"accept","content":[true]}`, "the client's answer to elicitation/create is malformed"},
+		{`{"action":"yes"}`, "the client's answer to elicitation/create is malformed"},
+	} {
+		a.answer = tt.answer
+		got := a.call("a_run")
+		if !strings.Contains(got, tt.want) || strings.Contains(got, "cannot ask") || strings.Contains(got, "ran a_run") {
+			t.Errorf("answer %s: %s, want %q", tt.answer, got, tt.want)
+		}
+		if a.question == "" {
+			t.Errorf("answer %s: the user was not asked", tt.answer)
+		}
+	}
+	if err := audit.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), `"approval":"invalid"`); n != 4 {
+		t.Errorf("the audit log has %d invalid approvals, want 4:\n%s", n, log.String())
+	}
+}
+
 // TestApprovalOfServer: a rule that requires consent to a server lets the client connect, which
 // is then asked at each use. The consent covers neither what is forbidden nor other rules.
 func TestApprovalOfServer(t *testing.T) {

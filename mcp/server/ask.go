@@ -91,7 +91,7 @@ func askUntilValid(q *question, once func(*question) (json.RawMessage, error)) (
 		case why == nil:
 			return answer, nil
 		case errors.Is(why, errMalformed):
-			return nil, fmt.Errorf("the client's answer to %s is malformed", q.Method())
+			return nil, refusedAnswer(q, why)
 		case attempt == maxAttempts:
 			return nil, refusedAnswer(q, why)
 		}
