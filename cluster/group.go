@@ -68,18 +68,16 @@ func (g *Group) subscribe(ctx context.Context) (Subscription, error) {
 
 // follow receives events until ctx ends, and subscribes again after a failure.
 func (g *Group) follow(ctx context.Context, sub Subscription) {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+	pauses := g.replica.newBackoff()
 	for {
 		if sub != nil {
+			began := g.replica.now()
 			g.receive(ctx, sub)
 			_ = sub.Close()
+			pauses.failed(g.replica.now().Sub(began))
 		}
-		pause.Reset(g.replica.opts.Lease / 8)
-		select {
-		case <-ctx.Done():
+		if pauses.wait(ctx) != nil {
 			return
-		case <-pause.C:
 		}
 		var err error
 		if sub, err = g.subscribe(ctx); err != nil {
@@ -89,6 +87,7 @@ func (g *Group) follow(ctx context.Context, sub Subscription) {
 		if g.replica.within(ctx, g.Sync) != nil {
 			_ = sub.Close()
 			sub = nil
+			pauses.failed(0) // the list may be long
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"time"
 )
 
@@ -60,34 +61,57 @@ func (r *Replica) subscribe(ctx context.Context) (Subscription, error) {
 	return r.engine.Subscribe(ctx, memberGroup, groupOf(keyRecord), newsTopic)
 }
 
-// follow receives events until ctx ends, and subscribes again after a failure. Each time, clients list everything
-// again, so if subscriptions keep failing soon, the pauses grow from an eighth of the lease to two leases.
-func (r *Replica) follow(ctx context.Context, sub Subscription) {
-	pause := time.NewTimer(0)
+// backoff is the pauses between attempts to subscribe. After each, everything is listed again, so if
+// subscriptions keep failing soon, the pauses grow from an eighth of the lease to two leases.
+type backoff struct{ lease, longest time.Duration }
+
+func (r *Replica) newBackoff() *backoff {
+	return &backoff{
+		lease:   r.opts.Lease,
+		longest: r.opts.Lease / 8,
+	}
+}
+
+// failed notes how long a subscription has lasted.
+func (b *backoff) failed(lasted time.Duration) {
+	if lasted < b.lease {
+		b.longest = min(2*b.longest, 2*b.lease)
+	} else {
+		b.longest = b.lease / 8
+	}
+}
+
+// wait waits for up to longest, and at least four fifths of it: an engine that restarts ends the
+// subscriptions of all replicas at once, and they should not all return at once.
+func (b *backoff) wait(ctx context.Context) error {
+	pause := time.NewTimer(b.longest - rand.N(b.longest/5+1))
 	defer pause.Stop()
-	delay := r.opts.Lease / 8
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-pause.C:
+		return nil
+	}
+}
+
+// follow receives events until ctx ends, and subscribes again after a failure.
+func (r *Replica) follow(ctx context.Context, sub Subscription) {
+	pauses := r.newBackoff()
 	for {
 		if sub != nil {
 			began := r.now()
 			err := r.receive(ctx, sub)
 			_ = sub.Close()
-			if r.now().Sub(began) < r.opts.Lease {
-				delay = min(2*delay, 2*r.opts.Lease)
-			} else {
-				delay = r.opts.Lease / 8
-			}
+			pauses.failed(r.now().Sub(began))
 			if ctx.Err() == nil {
-				r.doubt(delay + r.opts.Lease)
+				r.doubt(pauses.longest + r.opts.Lease)
 				r.opts.Logger.Warn("cluster events interrupted", "error", err)
 			}
 		}
-		pause.Reset(delay)
-		select {
-		case <-ctx.Done():
+		if pauses.wait(ctx) != nil {
 			return
-		case <-pause.C:
 		}
-		r.doubt(delay + 2*r.opts.Lease) // to subscribe may take a lease, and fail
+		r.doubt(pauses.longest + 2*r.opts.Lease) // to subscribe may take a lease, and fail
 		var err error
 		if sub, err = r.subscribe(ctx); err != nil {
 			sub = nil

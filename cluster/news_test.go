@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,10 @@ type breaking struct {
 	cluster.Engine
 
 	bad           atomic.Bool
-	subscriptions atomic.Int64
+	subscriptions atomic.Int64 // of replicas
+
+	mu     sync.Mutex
+	groups map[string][]time.Time // of subscriptions, by group
 }
 
 func (b *breaking) Subscribe(ctx context.Context, topics ...string) (cluster.Subscription, error) {
@@ -25,7 +29,13 @@ func (b *breaking) Subscribe(ctx context.Context, topics ...string) (cluster.Sub
 	if err != nil {
 		return nil, err
 	}
-	b.subscriptions.Add(1)
+	if len(topics) == 1 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.groups[topics[0]] = append(b.groups[topics[0]], time.Now())
+	} else {
+		b.subscriptions.Add(1)
+	}
 	return &brokenSoon{sub, b}, nil
 }
 
@@ -83,6 +93,47 @@ func TestSubscriptionThatBreaks(t *testing.T) {
 		e.bad.Store(false)
 		if n := count(2 * time.Second); n != 1 {
 			t.Errorf("%d reports within two seconds of a single gap, want one", n)
+		}
+	})
+}
+
+// TestGroupsThatBreak guards the engine if subscriptions of groups break all the time: each attempt lists all
+// records, so attempts become rare, and those of groups that broke together are spread.
+func TestGroupsThatBreak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &breaking{
+			Engine: cluster.NewMemory(),
+			groups: make(map[string][]time.Time),
+		}
+		r := joinUnconnected(t, e)
+		names := []string{"logins", "approvals", "clients", "records"}
+		for _, name := range names {
+			if _, err := r.Group(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * r.Lease())
+		broken := time.Now()
+		e.bad.Store(true)
+		time.Sleep(time.Minute)
+		e.bad.Store(false)
+		time.Sleep(3 * r.Lease())
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		first := make(map[time.Duration]bool)
+		for _, name := range names {
+			again := e.groups[name][1:]
+			if n := len(again); n < 6 || n > 13 {
+				t.Errorf("%s: %d attempts in a minute, want 6 to 13", name, n)
+			}
+			pause := again[0].Sub(broken)
+			if most := r.Lease()/8 + 50*time.Millisecond; pause < r.Lease()/10 || pause > most {
+				t.Errorf("%s: the first attempt after %s, want %s to %s", name, pause, r.Lease()/10, most)
+			}
+			first[pause] = true
+		}
+		if len(first) == 1 {
+			t.Errorf("all groups subscribe again at the same time, after %v", first)
 		}
 	})
 }
