@@ -256,7 +256,9 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 }
 
 // isProtocolHeader reports whether a header is part of every request of the protocol, so that
-// another host may see it. Sessions, credentials and what describes the caller are not.
+// another host may see it. Sessions, credentials and what describes the caller are not. This lists what to
+// keep, unlike the lists of packages hophttp and stax, since an unknown header may be a credential; none of
+// theirs about connections is in it.
 func isProtocolHeader(name string) bool {
 	switch name = http.CanonicalHeaderKey(name); name {
 	case "Accept", "Content-Type", "Last-Event-Id", "User-Agent":

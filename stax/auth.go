@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
@@ -245,15 +246,19 @@ var required = map[AuthKind]string{
 		`"clientId": "ID"}`,
 }
 
-// framesMessages reports whether HTTP or the protocol sets a header, so that it cannot have another value.
+// framesMessages reports whether HTTP or the protocol sets a header, so that it cannot have another value:
+// the headers of a connection, those of a message, and those of the protocol. Proxy-Authorization is of a
+// connection, too, but access proxies in front of a server read a credential from it.
 func framesMessages(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	switch name {
-	case "Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "Connection",
-		"Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Last-Event-Id":
+	case "Proxy-Authorization":
+		return false
+	case "Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "Expect",
+		"Last-Event-Id":
 		return true
 	}
-	return strings.HasPrefix(name, "Mcp-")
+	return strings.HasPrefix(name, "Mcp-") || hophttp.OfConnection(name)
 }
 
 // Settings returns how package identity logs in. lookup returns secrets by key, when they

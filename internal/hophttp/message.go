@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -215,7 +216,7 @@ func (f *fields) note(name, value string) (own bool, err error) {
 			f.close = f.close || strings.EqualFold(strings.Trim(option, " \t"), "close")
 		}
 	}
-	return ofConnection(name), nil
+	return OfConnection(name), nil
 }
 
 // appendNamed appends the fields that Connection names: they are of the connection as well.
@@ -229,15 +230,21 @@ func appendNamed(names []string, name, value string) []string {
 	return names
 }
 
-// ofConnection reports whether a field is of one connection, and not forwarded to the next.
-func ofConnection(name string) bool {
-	switch name {
-	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade":
-		return true
-	}
-	return false
+// connectionFields are the fields that belong to one connection (RFC 9110, section 7.6.1), in canonical form. It is
+// the only list of them. Two others are about something else: package stax refuses headers that definitions
+// must not set, which includes these, and package client has those that may follow a redirect to another host.
+var connectionFields = [...]string{
+	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade",
 }
+
+// OfConnection reports whether a field, in canonical form, is of one connection, and not forwarded to the
+// next.
+func OfConnection(name string) bool { return slices.Contains(connectionFields[:], name) }
+
+// NotForwarded returns the names of all fields that a request to another replica does not copy: those of one
+// connection, and those that each hop writes itself.
+func NotForwarded() []string { return slices.Concat(connectionFields[:], hopFields[:]) }
 
 // canonical returns the canonical form of a name.
 func canonical(name string) string {
