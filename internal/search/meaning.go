@@ -8,6 +8,7 @@ import (
 	"hash/crc64"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -190,7 +191,8 @@ func (m *meaning) space(ctx context.Context, x *Index, h *head) (*space, error) 
 	return s, nil
 }
 
-var sums = crc64.MakeTable(crc64.ECMA)
+// sums returns the table of the checksums of files.
+var sums = sync.OnceValue(func() *crc64.Table { return crc64.MakeTable(crc64.ECMA) })
 
 // build reads the terms of the index and returns its space, or nil if unless is set and nothing has changed.
 func (m *meaning) build(ctx context.Context, store Reader, h *head, unless bool) (*space, error) {
@@ -204,7 +206,7 @@ func (m *meaning) build(ctx context.Context, store Reader, h *head, unless bool)
 			if data == nil {
 				continue
 			}
-			if crc64.Checksum(data, sums) != before.sum {
+			if crc64.Checksum(data, sums()) != before.sum {
 				changed = true
 				break
 			}
@@ -233,7 +235,7 @@ func (m *meaning) build(ctx context.Context, store Reader, h *head, unless bool)
 		if size += len(data); size > m.most.text {
 			return nil, fmt.Errorf("the terms of the index have more than %d bytes, too many for vectors", m.most.text)
 		}
-		files[name] = fileState{state, crc64.Checksum(data, sums)}
+		files[name] = fileState{state, crc64.Checksum(data, sums())}
 		texts[n] = f.Terms
 	}
 	s, err := newSpace(m, h, texts)
