@@ -261,6 +261,39 @@ func (p *Provider) metadata(ctx context.Context, w *web) (*serverMetadata, error
 	return meta, nil
 }
 
+// Check verifies, by the metadata of the provider, that users can sign in there and return to
+// redirect. The error matches [*SetupError] if the provider or the options lack something that it
+// needs. Any other error, such as that of a provider which does not answer, may pass.
+func (p *Provider) Check(ctx context.Context, redirect string) error {
+	if p.opts.Token != "" {
+		return nil // its endpoints are configured
+	}
+	meta, err := p.web().authorizationServer(ctx, p.opts.Issuer)
+	if errors.Is(err, errNoDocument) {
+		return &SetupError{
+			Text: secrets.URL(p.opts.Issuer) + " has no metadata of an OpenID Connect or OAuth provider",
+			Hint: "use the issuer exactly as the provider states it, or set its endpoints",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f := &flow{
+		settings: p.settings(),
+		found:    &discovery{server: *meta},
+	}
+	if err := f.checkCodeSupport(); err != nil {
+		return err
+	}
+	if p.opts.Client.ID != "" || meta.RegistrationEndpoint != "" {
+		return nil
+	}
+	return &SetupError{
+		Text: secrets.URL(p.opts.Issuer) + " does not register clients by itself",
+		Hint: "register a client there with the callback " + redirect + ", and pass its ID with --sign-in-client-id",
+	}
+}
+
 // SignIn is a login at a provider that waits for the answer of the browser. It is for one answer.
 type SignIn struct {
 	provider *Provider

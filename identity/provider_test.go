@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/internal/test/authtest"
 )
 
 // TestClientDocument fetches documents of clients that are not as they must be.
@@ -207,6 +208,43 @@ func TestPlainProvider(t *testing.T) {
 	} {
 		if identity.IsPublicProvider(issuer) != public {
 			t.Errorf("%s: want public %v", issuer, public)
+		}
+	}
+}
+
+// TestProviderCheck ensures that what keeps users from signing in is known before the first tries.
+func TestProviderCheck(t *testing.T) {
+	p := authtest.StartProvider()
+	defer p.Close()
+	for _, test := range []struct {
+		fault      authtest.Fault
+		path, id   string
+		want, hint string
+		missing    bool
+	}{
+		{id: "x"},
+		{},
+		{fault: authtest.NoRegistration, id: "x"},
+		{fault: authtest.NoRegistration, want: "does not register clients by itself", hint: "--sign-in-client-id", missing: true},
+		{path: "/other", want: "has no metadata", hint: "exactly as the provider states it", missing: true},
+		{fault: authtest.NoLoginPage, id: "x", want: "no authorization_endpoint"},
+		{fault: authtest.MetadataDown, id: "x", want: "503"},
+	} {
+		p.Break(test.fault)
+		provider, err := identity.NewProvider(identity.New(&identity.Options{}), &identity.ProviderOptions{
+			Issuer: p.Issuer + test.path,
+			Client: identity.ClientSettings{ID: test.id},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = provider.Check(t.Context(), "https://mcp.example.com/oauth/callback")
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q %s: %v, want %q", test.fault, test.path, err, test.want)
+		}
+		var setup *identity.SetupError
+		if errors.As(err, &setup) != test.missing || setup != nil && !strings.Contains(setup.Hint, test.hint) {
+			t.Errorf("%q %s: %#v, want a hint with %q", test.fault, test.path, err, test.hint)
 		}
 	}
 }

@@ -297,11 +297,15 @@ func (f *accessFlags) tokenIssuer(issuer string) (serve.Verifier, error) {
 
 // introspecting returns the verifier that asks an issuer about its tokens.
 func (f *accessFlags) introspecting(jwt *serve.JWTOptions, url string) (serve.Verifier, error) {
+	secret, err := secretOfServer("--auth-introspection-secret-file", f.introspection.secretFile)
+	if err != nil {
+		return nil, err
+	}
 	v, err := serve.NewIntrospection(&serve.IntrospectionOptions{
 		Issuer:   jwt.Issuer,
 		URL:      url,
 		ClientID: f.introspection.clientID,
-		Secret:   secretInFile(f.introspection.secretFile),
+		Secret:   secret,
 		Audience: jwt.Audience,
 		Claims:   jwt.Claims,
 	})
@@ -309,6 +313,23 @@ func (f *accessFlags) introspecting(jwt *serve.JWTOptions, url string) (serve.Ve
 		return nil, usage("--auth-introspection-url https://id.example.com/introspect", "serve: %v", err)
 	}
 	return v, nil
+}
+
+// secretOfServer returns a function that reads a secret from the file of a flag, or nil without
+// one. It reads the file once, since a missing one would otherwise fail the first login.
+func secretOfServer(flag, name string) (identity.Secret, error) {
+	secret := secretInFile(name)
+	if secret == nil {
+		return nil, nil
+	}
+	text, err := secret(context.Background())
+	if err != nil {
+		return nil, badInput("write the secret of the client to that file", "serve: %s: %v", flag, err)
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, badInput("write the secret of the client to that file", "serve: %s: %s is empty", flag, name)
+	}
+	return secret, nil
 }
 
 // secretInFile returns a function that reads a secret from a file, or nil without one.

@@ -210,9 +210,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.openVault(cmd, o.Definitions.Resolver, log); err != nil {
 		return err
 	}
-	if err := f.openBroker(cmd, o.Definitions.Resolver, log); err != nil {
+	stopAsking, err := f.openBroker(cmd, o.Definitions.Resolver, log)
+	if err != nil {
 		return err
 	}
+	defer stopAsking()
 	logins := newServerLogins()
 	o.Live.Source.Observe = logins.observe(audited(&f.recording, o.Live.Source.Observe))
 	o.Live.Source.Roster = &f.roster

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -47,26 +49,31 @@ func (s *signInFlags) conflicts(f *serveFlags) (all []conflict) {
 	return all
 }
 
-// openBroker makes the server the authorization server of its clients.
+// openBroker makes the server the authorization server of its clients. It asks the provider in the
+// background whether users can sign in there, until stop is called.
 func (f *serveFlags) openBroker(
 	cmd *cobra.Command,
 	r *stax.Resolver,
 	log *slog.Logger,
-) error {
+) (stop func(), err error) {
 	s := &f.signIn
 	if s.issuer == "" {
-		return nil
+		return func() {}, nil
 	}
 	endpoints, err := pairs("--sign-in-endpoint", "token=https://id.example.com/token", s.endpoints)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for name, urls := range endpoints {
 		if name != "authorize" && name != "token" && name != "userinfo" ||
 			len(urls) > 1 {
-			return usage("--sign-in-endpoint authorize=URL, token=URL and userinfo=URL",
+			return nil, usage("--sign-in-endpoint authorize=URL, token=URL and userinfo=URL",
 				"serve: --sign-in-endpoint: %q is unknown or repeated", name)
 		}
+	}
+	secret, err := secretOfServer("--sign-in-client-secret-file", s.secretFile)
+	if err != nil {
+		return nil, err
 	}
 	one := func(name string) string { return strings.Join(endpoints[name], "") }
 	o := &identity.ProviderOptions{
@@ -78,26 +85,26 @@ func (f *serveFlags) openBroker(
 		Subject:   s.subject,
 		Client: identity.ClientSettings{
 			ID:     s.clientID,
-			Secret: secretFile(cmd, s.secretFile),
+			Secret: secret,
 		},
 	}
 	callback := strings.TrimSuffix(f.PublicURL, "/") + broker.CallbackPath
 	provider, err := identity.NewProvider(r.Identity, o)
 	if setup := (*identity.SetupError)(nil); errors.As(err, &setup) {
-		return usage("register a client there with the callback "+callback+", and pass its ID with --sign-in-client-id",
+		return nil, usage("register a client there with the callback "+callback+", and pass its ID with --sign-in-client-id",
 			"serve: --sign-in: %v", err)
 	}
 	if err != nil {
-		return usage("--sign-in https://id.example.com", "serve: --sign-in: %v", err)
+		return nil, usage("--sign-in https://id.example.com", "serve: --sign-in: %v", err)
 	}
 	allow, err := pairs("--sign-in-allow", "hd=example.com", s.allow)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	digest := sha256.Sum256([]byte(strings.TrimSuffix(f.PublicURL, "/"))) // each server has its own
 	store, err := openStore(cmd, filepath.Join("sign-ins", fmt.Sprintf("%x", digest[:8])), "sign-ins")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.Broker, err = serve.NewBroker(&serve.BrokerOptions{
 		PublicURL:    f.PublicURL,
@@ -109,9 +116,34 @@ func (f *serveFlags) openBroker(
 		Logger:       log,
 	})
 	if err != nil {
-		return usage("slipway help serve describes the flags", "serve: --sign-in: %v", err)
+		return nil, usage("slipway help serve describes the flags", "serve: --sign-in: %v", err)
 	}
-	return nil
+	ctx, cancel := context.WithCancel(cmd.Context())
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		if err := provider.Check(ctx, callback); err != nil && ctx.Err() == nil {
+			warnOfProvider(err, s.issuer, log)
+		}
+	})
+	return func() {
+		cancel()
+		asking.Wait()
+	}, nil
+}
+
+// warnOfProvider logs why users cannot sign in at a provider. The server runs all the same: the
+// provider may recover, and clients that are signed in work meanwhile.
+func warnOfProvider(err error, issuer string, log *slog.Logger) {
+	hint := "check that --sign-in is its address, and that it runs"
+	var setup *identity.SetupError
+	if errors.As(err, &setup) {
+		hint = setup.Hint
+	}
+	log.Warn("users cannot sign in at the identity provider",
+		"issuer", issuer,
+		"error", err,
+		"hint", hint,
+	)
 }
 
 // signInIssuer returns the verifier for the tokens of the server itself, or nil.

@@ -23,14 +23,15 @@ type connectFlags struct {
 }
 
 // settings returns how to log in at the issuers of callers.
-func (f *connectFlags) settings(cmd *cobra.Command) identity.Settings {
+func (f *connectFlags) settings() (identity.Settings, error) {
 	s := identity.Settings{
 		Scopes:       f.scopes,
 		OmitResource: f.noResource,
 	}
 	s.Client.ID = f.clientID
-	s.Client.Secret = secretFile(cmd, f.secretFile)
-	return s
+	var err error
+	s.Client.Secret, err = secretOfServer("--connect-client-secret-file", f.secretFile)
+	return s, err
 }
 
 // openVault makes the servers of definitions usable with the login of each caller. Without an
@@ -43,7 +44,10 @@ func (f *serveFlags) openVault(
 	r.Shared = !f.stdio
 	issued := len(f.issuers) > 0 || f.signIn.issuer != ""
 	r.Tokens = r.Shared && issued
-	proof := f.connect.settings(cmd)
+	proof, err := f.connect.settings()
+	if err != nil {
+		return err
+	}
 	if err := proof.Check(); err != nil {
 		return usage("set both, or neither", "serve: --connect-client-id: %v", err)
 	}

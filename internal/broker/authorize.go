@@ -334,7 +334,8 @@ func (b *Broker) decide(w http.ResponseWriter, r *http.Request) {
 	signIn, err := b.opts.Provider.Begin(r.Context(), b.opts.Issuer+CallbackPath)
 	if err != nil {
 		b.logProvider("the login at the identity provider cannot begin", err)
-		b.redirectError(w, r, t, badRequest(unavailable, "the identity provider cannot be reached"))
+		b.redirectError(w, r, t, badRequest(unavailable,
+			"the login at the identity provider cannot begin; the log of the gateway says why"))
 		return
 	}
 	b.pending.put(signIn.State(), clientaddr.Of(r.RemoteAddr), &pendingLogin{t, signIn})
