@@ -106,14 +106,19 @@ func counts(cat *mcp.Catalog) string {
 		words = append(words, count(n, "resource template"))
 	}
 	text := strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
-	unknown := 0 // starting, being built, out of reach, or until the caller logs in
+	// Starting, being built, out of reach, or until the caller logs in. A server that each caller
+	// logs in to is in the list twice: the second one is its tool that asks for the login.
+	names := make(map[string]bool)
+	unknown := make(map[string]bool)
 	for i := range cat.Sources {
-		if cat.Sources[i].Unknown {
-			unknown++
+		s := &cat.Sources[i]
+		names[s.Name] = true
+		if s.Unknown {
+			unknown[s.Name] = true
 		}
 	}
-	if unknown > 0 {
-		text += fmt.Sprintf(" so far; %d of %s not available yet", unknown, count(len(cat.Sources), "source"))
+	if len(unknown) > 0 {
+		text += fmt.Sprintf(" so far; %d of %s not available yet", len(unknown), count(len(names), "source"))
 	}
 	return text
 }

@@ -21,4 +21,8 @@ func TestCounts(t *testing.T) {
 	if got, want := counts(cat), "2 tools, 0 resources, 0 prompts so far; 1 of 2 sources not available yet"; got != want {
 		t.Errorf("counts while one is unknown = %q, want %q", got, want)
 	}
+	cat.Sources = append(cat.Sources, mcp.JoinedSource{Name: "b"}) // the tool connect_b
+	if got, want := counts(cat), "2 tools, 0 resources, 0 prompts so far; 1 of 2 sources not available yet"; got != want {
+		t.Errorf("counts with a server that each caller logs in to = %q, want %q", got, want)
+	}
 }
