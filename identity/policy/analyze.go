@@ -479,12 +479,17 @@ type Replay struct {
 	// caller that were too many for a line.
 	Lines int `json:"lines"`
 	Open  int `json:"dependOnContext"`
+	// Undecided is how many requests that rules are about no policy has decided.
+	Undecided int `json:"undecided"`
 	// Changed are the decisions that differ, in the order of their first line.
 	Changed []Replayed `json:"changed"`
 }
 
 // maxReplayLine is the longest line of an audit log, in bytes.
 const maxReplayLine = 1 << 20
+
+// replayed are the methods whose requests [Set.Replay] decides.
+var replayed = []string{"tools/call", "prompts/get", "resources/read", "resources/subscribe"}
 
 // Replay decides the requests in an audit log again, in JSON lines. Requests without a rule
 // were not decided by a policy, and count as allowed.
@@ -500,6 +505,9 @@ func (s *Set) Replay(log io.Reader) (*Replay, error) {
 		}
 		r, ok := line.request()
 		if !ok {
+			if line.Event == "request" && line.Item == "" && slices.Contains(replayed, line.Method) {
+				found.Undecided++
+			}
 			continue
 		}
 		found.Lines++
