@@ -37,7 +37,8 @@ place, count as favourable to the caller.`,
 				return badInput("an audit log has JSON lines, as --audit-log writes them", "%s: %v", args[1], err)
 			}
 			if replay.Lines == 0 && replay.Undecided > 0 {
-				return badInput("record the log with a policy that permits everything: slipway serve --policy FILE --audit-log FILE",
+				return badInput(
+					"record the log with a policy that permits everything: slipway serve --policy FILE --audit-log FILE",
 					"%s: a policy has decided none of its %s", args[1], count(replay.Undecided, "request"))
 			}
 			if replay.Changed == nil {
