@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -24,6 +27,20 @@ did not exist before.
 			state, err := openState()
 			if err != nil {
 				return err
+			}
+			known := state.Servers(s)
+			for _, name := range args {
+				if slices.Contains(known, name) {
+					continue
+				}
+				hint := "slipway config remove --dry-run lists them"
+				if near := nearest.DidYouMean(name, known); near != "" {
+					hint = "did you mean " + near + "?"
+				}
+				return no(hint, "config remove: no entry of Slipway in these client configs is named %q", name)
+			}
+			if len(known) == 0 {
+				say(cmd.ErrOrStderr(), "these client configs have no entries of Slipway")
 			}
 			s.Servers = args
 			removal := state.Remove(s)
