@@ -78,75 +78,6 @@ type EndpointError struct {
 // Error implements the error interface.
 func (e *EndpointError) Error() string { return "endpoint " + e.Name + ": " + e.Problem }
 
-// proveNames returns an error for an endpoint that names no source of src, which is open, and
-// logs patterns of endpoints and quotas, and names in the policy, that match nothing.
-func (o *Options) proveNames(ctx context.Context, src mcp.Source) error {
-	if len(o.Endpoints)+len(o.Limits.Quotas) == 0 && o.Policy == nil {
-		return nil
-	}
-	cat, err := src.Catalog(ctx)
-	if err != nil && len(o.Endpoints)+len(o.Limits.Quotas) == 0 {
-		return nil // names in the policy only deserve a warning
-	}
-	if err != nil {
-		return fmt.Errorf("endpoints and quotas: %w", err)
-	}
-	unknown := false // sources of which items may be missing
-	for i := range cat.Sources {
-		unknown = unknown || cat.Sources[i].Unknown
-	}
-	if o.quotas != nil && !unknown {
-		for _, pattern := range o.quotas.unused(cat) {
-			o.Logger.Warn("quota matches no tool", "pattern", pattern)
-		}
-	}
-	o.provePolicy(cat, unknown)
-	return o.proveEndpoints(cat, unknown)
-}
-
-// maxMissing is how many names of a policy are logged.
-const maxMissing = 10
-
-// provePolicy is proveNames for the policy: a rule about a misspelt name protects nothing.
-func (o *Options) provePolicy(cat *mcp.Catalog, unknown bool) {
-	if o.Policy == nil {
-		return
-	}
-	open := make(map[string]bool) // by source, whether its items are known
-	for _, name := range o.SourceNames {
-		open[name] = !unknown
-	}
-	for i := range cat.Sources {
-		open[cat.Sources[i].Name] = !cat.Sources[i].Unknown
-	}
-	if len(open) == 0 {
-		return
-	}
-	set := o.Policy.engine.Set()
-	servers, items := set.Named()
-	var missing []string
-	for _, server := range servers {
-		if _, exists := open[server]; !exists && !unknown {
-			missing = append(missing, server)
-		}
-	}
-	for _, item := range items {
-		server, name, _ := strings.Cut(item, "/")
-		if open[server] &&
-			!offers(cat, server, name, slices.Contains(o.SourceNames, server)) &&
-			!withholds(cat, name) {
-			missing = append(missing, item)
-		}
-	}
-	if len(missing) > 0 {
-		o.Logger.Warn("policy has rules about servers, tools or prompts that do not exist",
-			"file", set.Name(),
-			"count", len(missing),
-			"names", strings.Join(missing[:min(len(missing), maxMissing)], ", "),
-		)
-	}
-}
-
 // withholds reports whether a tool or prompt of that name, perhaps with a prefix, exists but is not offered.
 func withholds(cat *mcp.Catalog, name string) bool {
 	for _, withheld := range []map[string]string{cat.WithheldTools, cat.WithheldPrompts} {
@@ -176,7 +107,8 @@ func (o *Options) proveEndpoints(cat *mcp.Catalog, unknown bool) error {
 			}
 			if parts &&
 				!unknown &&
-				!offers(cat, server, pattern, slices.Contains(o.SourceNames, server)) {
+				!offers(cat, server, pattern, slices.Contains(o.SourceNames, server)) &&
+				o.missing.isNew("endpoint "+e.Name+" "+item) {
 				o.Logger.Warn("endpoint has a pattern that matches nothing",
 					"endpoint", e.Name,
 					"pattern", item,

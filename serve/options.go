@@ -66,6 +66,7 @@ type Options struct {
 
 	appTools *apps.ToolFilter // set by HideAppTools
 	rules    *serverRules     // part of Server, unless it applies no rules
+	missing  *missingNames    // what was reported of names that match nothing
 	quotas   *quotas          // those of the Gate of Server; nil without
 }
 
@@ -221,6 +222,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.SourceNames == nil && d.Auth != nil {
 		d.SourceNames = d.Auth.SourceNames
+	}
+	if d.missing == nil {
+		d.missing = &missingNames{}
 	}
 	if q := newQuotas(&d); q != nil && d.quotas == nil {
 		d.quotas = q

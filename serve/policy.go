@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
+	"sync"
 
 	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -18,6 +20,7 @@ import (
 type Policy struct {
 	engine   *policy.Engine
 	watch    *fileWatch // nil unless the rules come from a file
+	reloads  *reloads
 	endpoint string
 	// hides means that what is denied does not exist for the caller, as the items of other
 	// endpoints.
@@ -71,6 +74,7 @@ func NewPolicy(set *policy.Set, opts *PolicyOptions) *Policy {
 		o = *opts
 	}
 	p := &Policy{
+		reloads:   &reloads{},
 		log:       o.Logger,
 		endpoint:  o.Endpoint,
 		approvals: o.Approvals,
@@ -125,6 +129,34 @@ func (p *Policy) reload() {
 	}
 	p.engine.Replace(set)
 	p.log.Info("policy reloaded", "file", p.path, "rules", set.Len())
+	p.reloads.call()
+}
+
+// reloads are the functions to call after other rules were read.
+type reloads struct {
+	mu  sync.Mutex
+	all []*func()
+}
+
+// onReload calls f, which must not wait, after each time the rules were read again, until forget is called.
+func (p *Policy) onReload(f func()) (forget func()) {
+	r := p.reloads
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, &f)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.all = slices.DeleteFunc(r.all, func(other *func()) bool { return other == &f })
+	}
+}
+
+func (r *reloads) call() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.all {
+		(*f)()
+	}
 }
 
 // principalOf returns the caller of a request. That of a connection may have got another

@@ -96,6 +96,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	handler := newHandler(src, o)
 	ctx, starting := o.awaitStartup(ctx, src, handler.showFiles)
 	defer starting.close()
+	defer o.followNames(ctx, src)()
 	hs := &http.Server{
 		Handler:           logged(handler, o.Logger),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -236,6 +237,7 @@ func Stdio(
 	defer forget()
 	ctx, starting := o.awaitStartup(ctx, src, func(mcp.Source) {})
 	defer starting.close()
+	defer o.followNames(ctx, src)()
 	err = server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{
 		MaxLine:      int(o.HTTP.MaxBody),
 		DrainTimeout: o.DrainTimeout,
