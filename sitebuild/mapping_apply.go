@@ -115,6 +115,14 @@ func (p *part) renames(site *Site, path string) (map[string]string, error) {
 	return names, nil
 }
 
+// toolName returns the new name of a tool, or "" for an omitted one.
+func (p *part) toolName(tool string) string {
+	if wanted := p.node.Get("tools", tool); wanted.Is(tree.Bool) && !wanted.True() {
+		return ""
+	}
+	return p.renamed(tool)
+}
+
 // renamed returns the new name of a tool that is not omitted.
 func (p *part) renamed(tool string) string {
 	return cmp.Or(p.node.Get("tools", tool, "name").String(), p.node.Get("prefix").String()+tool)

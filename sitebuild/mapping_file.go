@@ -300,10 +300,10 @@ func (p *part) open() (Input, error) {
 		o.Templates = p.templates
 		return opened(data.New, p.path, &o, err)
 	case "openapi":
-		var o openapi.Options
+		o := openapi.Options{ToolNames: p.toolName}
 		return opened(openapi.New, p.path, &o, json.Unmarshal(text, &o))
 	case "go":
-		var o gopkg.Options
+		o := gopkg.Options{ToolNames: p.toolName}
 		return opened(gopkg.New, p.path, &o, json.Unmarshal(text, &o))
 	}
 	return p.openTable(text)
@@ -338,7 +338,7 @@ func (p *part) openDocs(text []byte) (Input, error) {
 	o.CacheDir = p.cacheDir
 	o.ToolNames = make(map[string]string)
 	for _, name := range docs.ToolNames() {
-		if renamed := p.renamed(name); renamed != name {
+		if renamed := p.toolName(name); renamed != name {
 			o.ToolNames[name] = renamed
 		}
 	}
@@ -367,6 +367,8 @@ func (p *part) openTable(text []byte) (Input, error) {
 		Tables: o.Tables,
 		Only:   o.Only,
 		Header: o.Header,
+
+		ToolNames: p.toolName,
 	}
 	if o.Delimiter == "tab" {
 		opts.Delimiter = '\t'

@@ -39,7 +39,7 @@ type Options struct {
 	// still names sections; get_page includes them in its parts.
 	NoSections bool
 	// ToolNames are the names that tools get later, by their own names, for the texts that
-	// mention them. Default: their own names.
+	// mention them; "" for a tool that the site omits. Default: their own names.
 	ToolNames map[string]string `json:",omitempty"`
 	// MaxImageBytes is the largest image that becomes a resource. A negative value omits all
 	// images. Default: 256 KiB.

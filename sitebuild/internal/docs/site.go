@@ -106,7 +106,10 @@ func (m *maker) checkPins() []check.Finding {
 			ids = append(ids, id)
 		}
 		slices.Sort(ids)
-		hint := "use a path as " + m.tool(toolList) + " shows it"
+		hint := "use the path of a page"
+		if shown := m.names().List(toolList, toolNav, toolSearch); len(shown) > 0 {
+			hint = "use a path as " + shown[0] + " shows it"
+		}
 		if near := nearest.DidYouMean(p.Page, ids); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
@@ -161,27 +164,59 @@ func (m *maker) title() string {
 
 // instructions returns the instructions for using the site.
 func (m *maker) instructions() string {
-	then := "read one section with " + m.tool(toolSection) + ", or a whole page with " + m.tool(toolPage)
-	heading := " and heading linux"
-	if m.opts.NoSections {
-		then = "read one with " + m.tool(toolPage)
-		heading = ""
+	names := m.names()
+	how := "read one with %s"
+	heading := ""
+	if names.Of(toolSection) != "" {
+		how = "a whole page with %s"
+		heading = " and heading linux"
 	}
-	return fmt.Sprintf("The documentation of %s. Find pages with %s, or see what there is with %s and "+
-		"%s; then %s. A link such as docs://guide/install#linux means path guide/install%s.%s",
-		m.title(), m.tool(toolSearch), m.tool(toolNav), m.tool(toolList), then, heading, m.all.instructions())
+	read := sitewriter.Clauses(", or ", names.If(toolSection, "read one section with %s"), names.If(toolPage, how))
+	overview := sitewriter.Clauses(" and ", names.List(toolNav, toolList)...)
+	if overview != "" {
+		overview = "see what there is with " + overview
+	}
+	find := sitewriter.Clauses(", or ", names.If(toolSearch, "find pages with %s"), overview)
+	text := "The documentation of " + m.title() + "."
+	switch {
+	case find != "" && read != "":
+		text += " " + capital(find) + "; then " + read + "."
+	case find+read != "":
+		text += " " + capital(find+read) + "."
+	}
+	if read != "" {
+		text += " A link such as docs://guide/install#linux means path guide/install" + heading + "."
+	}
+	return text + m.all.instructions()
 }
 
-// tool returns the name of a tool for texts that mention it.
-func (m *maker) tool(name string) string { return cmp.Or(m.opts.ToolNames[name], name) }
+// capital returns a text with a capital letter at its start.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// names returns the names of tools for texts that mention them.
+func (m *maker) names() sitewriter.ToolNames {
+	return func(tool string) string {
+		if tool == toolSection && m.opts.NoSections {
+			return ""
+		}
+		if name, ok := m.opts.ToolNames[tool]; ok {
+			return name
+		}
+		return tool
+	}
+}
+
+// tool returns the name of a tool for texts that mention it, or "" if the site omits it.
+func (m *maker) tool(name string) string { return m.names().Of(name) }
 
 // indexOptions returns the options of the search index.
 func (m *maker) indexOptions() *search.Options {
-	hint := "Read one with " + m.tool(toolSection) + " (path and heading) or " + m.tool(toolPage) + " (path)."
-	if m.opts.NoSections {
-		hint = "Read one with " + m.tool(toolPage) + " (path)."
+	hint := sitewriter.Clauses(" or ",
+		m.names().If(toolSection, "%s (path and heading)"), m.names().If(toolPage, "%s (path)"))
+	if hint != "" {
+		hint = "Read one with " + hint + "."
 	}
-	if also := m.also(); also != "" {
+	if also := m.also(); also != "" && hint != "" {
 		hint = strings.TrimSuffix(hint, ".") + "," + strings.TrimPrefix(also, " and") + "."
 	}
 	o := &search.Options{
@@ -304,9 +339,15 @@ func (m *maker) tools() []mcp.Tool {
 		IdempotentHint:  true,
 		OpenWorldHint:   &no,
 	}
-	page := property("path", "string",
-		fmt.Sprintf("The path of the page, such as guide/install, as %s, %s and %s return it.",
-			m.tool(toolSearch), m.tool(toolNav), m.tool(toolList)), notEmpty)
+	about := "The path of the page, such as guide/install"
+	switch sources := m.names().List(toolSearch, toolNav, toolList); len(sources) {
+	case 0:
+	case 1:
+		about += ", as " + sources[0] + " returns it"
+	default:
+		about += ", as " + sitewriter.Clauses(" and ", sources...) + " return it"
+	}
+	page := property("path", "string", about+".", notEmpty)
 	part := property("part", "integer", "Which part of a long text; the answer says how many there are.", fromOne)
 	declared := map[string]any{"index": search.Dir, "argument": "query"}
 	if variants := m.all.indexes(); len(variants) > 0 {
@@ -316,10 +357,7 @@ func (m *maker) tools() []mcp.Tool {
 	choices := m.all.properties()
 	paths := m.pathMeta()
 	title := m.title()
-	less := " To read only what is needed, use " + m.tool(toolSection) + "."
-	if m.opts.NoSections {
-		less = ""
-	}
+	less := m.names().If(toolSection, " To read only what is needed, use %s.")
 	tools := []mcp.Tool{
 		{
 			Name:        toolSearch,
@@ -349,8 +387,8 @@ func (m *maker) tools() []mcp.Tool {
 				", including its subsections, as Markdown.",
 			InputSchema: schema([]string{"path", "heading"}, append([]string{page,
 				property("heading", "string",
-					"The heading's id, as search results show it: lower case, with \"-\" for spaces and without "+
-						"punctuation, such as changing-them.",
+					"The heading's id"+m.names().If(toolSearch, ", as search results show it")+
+						": lower case, with \"-\" for spaces and without punctuation, such as changing-them.",
 					notEmpty),
 				part}, choices...)...),
 		},
@@ -551,8 +589,8 @@ func (m *maker) parts(yield func(*sitewriter.Answer, error) bool, tool string, p
 			if i+1 < len(list) {
 				part += fmt.Sprintf(" The next one: %s with part=%d%s.", m.tool(tool), i+2, m.also())
 			}
-			if i == 0 && slug == "" && !m.opts.NoSections {
-				part += "\n" + p.outline(m.tool(toolSection))
+			if section := m.tool(toolSection); i == 0 && slug == "" && section != "" {
+				part += "\n" + p.outline(section)
 			}
 		}
 		part = m.linked(p, part)

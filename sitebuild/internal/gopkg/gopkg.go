@@ -41,6 +41,8 @@ type Options struct {
 	// GOOS and GOARCH select files with build constraints. Default: linux and amd64, so
 	// that the site is the same wherever it is built.
 	GOOS, GOARCH string
+	// ToolNames are the names for texts that mention tools.
+	ToolNames sitewriter.ToolNames `json:"-"`
 	// MaxPackages limits the number of packages, MaxFileBytes the size of a file.
 	// Default: 2,000 and 8 MiB.
 	MaxPackages  int
@@ -137,6 +139,7 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 			in.dir)
 	}
 	b := &book{
+		names:    in.opts.ToolNames,
 		module:   m,
 		packages: r.packages,
 	}

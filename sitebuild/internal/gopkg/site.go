@@ -18,6 +18,7 @@ type book struct {
 	// module is the module of the folder, or empty without a go.mod.
 	module   module
 	packages []*pkg
+	names    sitewriter.ToolNames
 }
 
 // instructions returns the default text that tells a model which tool does what.
@@ -29,10 +30,17 @@ func (b *book) instructions() string {
 			what += " of the module " + b.module.path
 		}
 	}
-	return "Documentation of Go code: " + what +
-		". list_packages names the packages, get_package describes one with all that it exports, " +
-		"get_symbol has the declaration, comment and examples of a constant, variable, function, type or method " +
-		"such as Client.Do, and find_symbols tells where a name is."
+	text := "Documentation of Go code: " + what + "."
+	tools := sitewriter.Clauses(", and ",
+		b.names.If("list_packages", "%s names the packages"),
+		b.names.If("get_package", "%s describes one with all that it exports"),
+		b.names.If("get_symbol", "%s has the declaration, comment and examples of a constant, variable, function, "+
+			"type or method such as Client.Do"),
+		b.names.If("find_symbols", "%s tells where a name is"))
+	if tools == "" {
+		return text
+	}
+	return text + " " + tools + "."
 }
 
 const (
@@ -387,8 +395,19 @@ func (b *book) search() (*sitewriter.Search, error) {
 	return sitewriter.NewSearch("search_docs", entries, &sitewriter.SearchOptions{
 		Title:       "Search documentation",
 		Description: "Packages and what they export, by words of their names and comments, the best first.",
-		Hint:        "Read one with get_symbol: the path named here is its import_path and symbol; or with get_package.",
+		Hint:        b.searchHint(),
 	})
+}
+
+// searchHint returns the text below search results, or "".
+func (b *book) searchHint() string {
+	how := sitewriter.Clauses("; or ",
+		b.names.If("get_symbol", "with %s: the path named here is its import_path and symbol"),
+		b.names.If("get_package", "with %s"))
+	if how == "" {
+		return ""
+	}
+	return "Read one " + how + "."
 }
 
 // place is where find_symbols finds a name.

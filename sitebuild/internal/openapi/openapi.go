@@ -39,6 +39,8 @@ type Options struct {
 	Instructions string
 	// Tags restricts the site to operations with these tags. Default: all operations.
 	Tags []string
+	// ToolNames are the names for texts that mention tools.
+	ToolNames sitewriter.ToolNames `json:"-"`
 	// MaxFiles limits the number of files reached through references. Default: 1,000.
 	MaxFiles int
 }

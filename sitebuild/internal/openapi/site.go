@@ -126,7 +126,8 @@ func (a *api) tools(more numbered) []mcp.Tool {
 		}
 		add("get_operation", "Get operation",
 			"One operation: parameters, request body, responses, security and examples.", operationOutput, 1,
-			nameArgument("operation_id", "The id of the operation, from list_operations", ids))
+			nameArgument("operation_id",
+				"The id of the operation"+a.in.opts.ToolNames.If("list_operations", ", from %s"), ids))
 	}
 	if len(a.schemas) > 0 {
 		about := fmt.Sprintf("List the names of the schemas of %s (%d).",
@@ -205,7 +206,8 @@ func (a *api) search() (*sitewriter.Search, error) {
 	return sitewriter.NewSearch("search_operations", entries, &sitewriter.SearchOptions{
 		Title:       "Search operations",
 		Description: "Operations of " + a.title() + " that match the words, best first.",
-		Hint:        "Read one with get_operation, whose operation_id is the path named here.",
+		Hint: a.in.opts.ToolNames.If("get_operation",
+			"Read one with %s, whose operation_id is the path named here."),
 	})
 }
 

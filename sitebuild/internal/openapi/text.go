@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -100,10 +101,20 @@ func (a *api) overview() string {
 	if how := a.security(a.main.place); how != "" {
 		b.WriteString("\nSecurity: " + how)
 	}
-	fmt.Fprintf(&b,
-		"\n%d operations: list_operations names them, get_operation describes one.", len(a.operations))
+	names := a.in.opts.ToolNames
+	about := func(kind string, n int, how string) {
+		fmt.Fprintf(&b, "%d %s", n, kind)
+		if how != "" {
+			b.WriteString(": " + how)
+		}
+		b.WriteByte('.')
+	}
+	b.WriteByte('\n')
+	about("operations", len(a.operations), sitewriter.Clauses(", ",
+		names.If("list_operations", "%s names them"), names.If("get_operation", "%s describes one")))
 	if len(a.schemas) > 0 {
-		fmt.Fprintf(&b, " %d schemas: list_schemas, get_schema.", len(a.schemas))
+		b.WriteByte(' ')
+		about("schemas", len(a.schemas), strings.Join(names.List("list_schemas", "get_schema"), ", "))
 	}
 	return b.String()
 }

@@ -196,7 +196,7 @@ func newWriter(t *tab, send func(*sitewriter.Answer) error) *writer {
 	}
 	w.list = &pager{
 		w:     w,
-		tool:  "list_" + t.many,
+		tool:  t.listName(),
 		total: t.rows,
 		pages: t.pages,
 		many:  t.pages > 1,
@@ -255,7 +255,7 @@ func (w *writer) get(r row, n int, full []byte) error {
 		}
 		w.keys[h] = true
 	}
-	if err := w.send(answer("get_"+t.one, args, full)); err != nil {
+	if err := w.send(answer(t.getName(), args, full)); err != nil {
 		return err
 	}
 	uri, _ := t.rowURI(r, n)
@@ -438,7 +438,7 @@ func (t *tab) describe() []byte {
 			o.text("min", c.min)
 			o.text("max", c.max)
 		}
-		if target, ok := t.targets[i]; ok {
+		if target := t.targets[i]; target != "" {
 			o.text("refersTo", target)
 		}
 		columns = append(columns, o.end())

@@ -42,8 +42,8 @@ func (t *tab) search(ctx context.Context) (*sitewriter.Search, error) {
 	s, err := sitewriter.NewSearch("search_"+t.many, entries, &sitewriter.SearchOptions{
 		Title:       "Search " + spaced(t.many),
 		Description: fmt.Sprintf("The %s that best match words of their texts, such as a part of a name.", spaced(t.many)),
-		Hint: fmt.Sprintf("Read one with get_%s: the path named here is its %s.",
-			t.one, spaced(strings.Join(t.keyArgs(), ", "))),
+		Hint: t.names.If(t.getName(), "Read one with %s: the path named here is its "+
+			spaced(strings.Join(t.keyArgs(), ", "))+"."),
 	})
 	if err == nil {
 		err = failed

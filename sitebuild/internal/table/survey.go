@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -37,8 +38,10 @@ type tab struct {
 	asRes   bool // rows are also resources
 	// hasBinary reports whether lists abbreviate some cells.
 	hasBinary bool
-	// targets are the tools that take the values of foreign keys, by column.
+	// targets are the tools that take the values of foreign keys, by column. One that the site omits is
+	// "".
 	targets map[int]string
+	names   sitewriter.ToolNames
 }
 
 // finder is a column to find rows by.
@@ -82,6 +85,7 @@ func survey(
 		src:     src,
 		opts:    opts,
 		targets: map[int]string{},
+		names:   all.ToolNames,
 	}
 	t.one, t.many = things(cmp.Or(opts.Name, src.name))
 	if err := t.read(ctx, all, report); err != nil {
@@ -521,8 +525,8 @@ func (t *tab) tell(report *check.Report) {
 	for _, i := range t.key {
 		if c := t.cols[i]; c.nulls+c.blank > 0 {
 			t.src.about(report).Add(ruleEmptyKey, "", "",
-				"%s is empty in %d rows of %s, which get_%s does not find",
-				c.name, c.nulls+c.blank, t.src.name, t.one)
+				"%s is empty in %d rows of %s%s", c.name, c.nulls+c.blank, t.src.name,
+				t.names.If(t.getName(), ", which %s does not find"))
 		}
 	}
 	if len(t.key) == 0 {
@@ -544,7 +548,7 @@ func resolve(tables []*tab) {
 					continue
 				}
 				if key := other.cols[other.key[0]].name; r.column == "" || strings.EqualFold(key, r.column) {
-					t.targets[i] = "get_" + other.one
+					t.targets[i] = t.names.Of(other.getName())
 				}
 			}
 		}

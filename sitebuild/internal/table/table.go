@@ -52,6 +52,8 @@ type Options struct {
 	// bytes, or a cell other than the first and the last is empty.
 	Header *bool
 
+	// ToolNames are the names for texts that mention tools.
+	ToolNames sitewriter.ToolNames `json:"-"`
 	// MaxColumns and MaxRows bound a table; one that exceeds them is an error.
 	// Default: 1,000 and 20,000,000.
 	MaxColumns, MaxRows int

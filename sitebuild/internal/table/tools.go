@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -252,7 +253,7 @@ func (t *tab) getTool() mcp.Tool {
 		about += " " + t.opts.Description
 	}
 	return mcp.Tool{
-		Name:         "get_" + t.one,
+		Name:         t.getName(),
 		Title:        "Get " + spaced(t.one),
 		Description:  about,
 		InputSchema:  input(names, schemas, len(names)),
@@ -267,12 +268,18 @@ func (t *tab) lookupTool(i int) mcp.Tool {
 	return mcp.Tool{
 		Name:  t.lookupName(i),
 		Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
-		Description: fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.",
-			spaced(t.one), spaced(c.arg), t.one),
+		Description: fmt.Sprintf("Get one %s by its %s%s.", spaced(t.one), spaced(c.arg),
+			t.names.If(t.getName(), ", with the same columns as %s")),
 		InputSchema:  input([]string{c.arg}, []json.RawMessage{schema}, 1),
 		OutputSchema: t.rowSchema(t.shown),
 	}
 }
+
+// getName returns the name of the tool that reads a row.
+func (t *tab) getName() string { return "get_" + t.one }
+
+// listName returns the name of the tool that lists all rows.
+func (t *tab) listName() string { return "list_" + t.many }
 
 // lookupName returns the name of the tool for a column.
 func (t *tab) lookupName(i int) string {
@@ -297,7 +304,7 @@ func (t *tab) listTool() mcp.Tool {
 		about += fmt.Sprintf(" %d on each of %d pages.", t.page, t.pages)
 	}
 	return mcp.Tool{
-		Name:         "list_" + t.many,
+		Name:         t.listName(),
 		Title:        "List " + spaced(t.many),
 		Description:  about,
 		InputSchema:  input(names, schemas, 0),
@@ -339,7 +346,7 @@ func differentValues(n int) string {
 
 // refers names the tool that takes the values of a foreign key.
 func (t *tab) refers(i int) string {
-	if target, ok := t.targets[i]; ok {
+	if target := t.targets[i]; target != "" {
 		return "; what " + target + " takes"
 	}
 	return ""
@@ -348,10 +355,10 @@ func (t *tab) refers(i int) string {
 // inFull names the tool that returns the columns omitted from lists.
 func (t *tab) inFull() string {
 	if len(t.listed) < len(t.shown) {
-		return fmt.Sprintf(" get_%s has all columns.", t.one)
+		return t.names.If(t.getName(), " %s has all columns.")
 	}
 	if t.hasBinary {
-		return fmt.Sprintf(" get_%s has binary data in base64.", t.one)
+		return t.names.If(t.getName(), " %s has binary data in base64.")
 	}
 	return ""
 }
@@ -381,12 +388,15 @@ func instructions(tables []*tab) string {
 			b.WriteByte('\n')
 		}
 		key := spaced(strings.Join(t.keyArgs(), " and "))
-		fmt.Fprintf(&b, "%s: %d rows. get_%s takes the %s; list_%s lists all",
-			capital(spaced(t.many)), t.rows, t.one, key, t.many)
+		fmt.Fprintf(&b, "%s: %d rows.", capital(spaced(t.many)), t.rows)
+		how := []string{t.names.If(t.getName(), "%s takes the "+key), t.names.If(t.listName(), "%s lists all")}
 		for _, f := range t.finders {
-			b.WriteString("; " + t.findName(f))
+			how = append(how, t.names.Of(t.findName(f)))
 		}
-		b.WriteByte('.')
+		how = slices.DeleteFunc(how, func(text string) bool { return text == "" })
+		if len(how) > 0 {
+			b.WriteString(" " + strings.Join(how, "; ") + ".")
+		}
 		if t.opts.Description != "" {
 			b.WriteString(" " + t.opts.Description)
 		}
