@@ -20,6 +20,8 @@ type call struct {
 	ended time.Duration
 	// status is that of the response, 0 without one.
 	status int
+	// begun means that the connection was lost after the head of the response.
+	begun  bool
 	answer answer
 	// err is why there is no answer, or "".
 	err string

@@ -63,8 +63,8 @@ func (w *world) checkFailure(c *call, calm time.Duration) {
 		w.violate("I5: %s: status %d at %s", name, c.status, c.entry)
 	case "connection lost":
 		where := c.entry
-		if c.args.Progress {
-			where = "" // the entry cuts an event stream whose owner is lost
+		if c.args.Progress || c.begun && c.args.Size >= longAnswer {
+			where = "" // the entry cuts an event stream, or a long answer that has begun, if its owner is lost
 		}
 		if !w.sick(where, c.began-mayHaveRun, c.ended) {
 			w.violate("I6: %s: connection lost to %q without a fault there", name, c.entry)

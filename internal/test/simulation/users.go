@@ -27,6 +27,8 @@ const (
 	clients        = 3 // of package client
 	callersOfEach  = 2
 	longestRequest = 12 * time.Second
+	// longAnswer is the least size of an answer that takes many packets.
+	longAnswer = 1 << 20
 )
 
 // user is a client with one session, whose requests are made one by one, so that each status is
@@ -179,7 +181,7 @@ func (w *world) newCall(r *rand.Rand, client string, caller, n int) *call {
 		c.args.Micro = between(r, 200*time.Millisecond, 1500*time.Millisecond).Microseconds()
 	}
 	if r.IntN(60) == 0 {
-		c.args.Size = 1<<20 + r.IntN(3<<20)
+		c.args.Size = longAnswer + r.IntN(3<<20)
 	}
 	c.sent = c.began
 	w.trace.add("%s begins %s %s", client, c.tool, c.args.ID)
@@ -203,6 +205,8 @@ type reply struct {
 	body    []byte
 	entry   string
 	sent    time.Time
+	// begun means that the connection was lost after the head of the response.
+	begun bool
 }
 
 // post sends a message, to the machine named target unless it is "".
@@ -230,7 +234,7 @@ func (u *user) post(ctx context.Context, target, body string) (reply, error) {
 	r.session = resp.Header.Get("Mcp-Session-Id")
 	r.body, err = io.ReadAll(resp.Body)
 	if err != nil {
-		r.status = 0 // cut off
+		r.status, r.begun = 0, true
 		return r, err
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
@@ -310,7 +314,7 @@ func (u *user) callOnce(c *call, target string) {
 	raw, _ := json.Marshal(c.args)
 	r, err := u.post(ctx, target, fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,`+
 		`"arguments":%s,"_meta":{"progressToken":1}}}`, c.args.ID, c.tool, raw))
-	c.status, c.entry, c.sent = r.status, r.entry, r.sent.Sub(u.world.began)
+	c.status, c.entry, c.sent, c.begun = r.status, r.entry, r.sent.Sub(u.world.began), r.begun
 	if err == nil {
 		c.answer, err = u.parse(&r, c)
 	}
