@@ -119,6 +119,11 @@ func (c *cache) page(file string, source []byte, parse func() (*Page, bool)) *Pa
 	parts[partPage] = p.encode()
 	parts[partSections] = p.encodeSections()
 	parts[partBody] = []byte(p.Body)
+	size := 0
+	for _, s := range p.Sections {
+		size += binary.MaxVarintLen32 + len(s.Text)
+	}
+	parts[partTexts] = make([]byte, 0, size)
 	for _, s := range p.Sections {
 		parts[partTexts] = appendText(parts[partTexts], s.Text)
 	}

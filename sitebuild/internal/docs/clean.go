@@ -61,8 +61,11 @@ func (c *cleaner) keep(s string) {
 	c.lines(s)
 }
 
-// lines records the depth of the lines that begin in s.
+// lines records the depth of the lines that begin in s, for dedent.
 func (c *cleaner) lines(s string) {
+	if !c.jsx {
+		return
+	}
 	for range strings.Count(s, "\n") {
 		c.depths = append(c.depths, c.depth)
 	}
@@ -178,11 +181,30 @@ func (c *cleaner) text(s string) {
 			c.blank(s[i:end])
 		}
 		if end == 0 {
-			end = i + 1
+			end = c.plainEnd(s, i+1)
 			c.keep(s[i:end])
 		}
 		lineStart = s[end-1] == '\n'
 		i = end
+	}
+}
+
+// plainEnd returns the end of the plain text that goes on at i: where text has something to check.
+func (c *cleaner) plainEnd(s string, i int) int {
+	special := "`\\<{"
+	if c.jsx { // a statement may begin on the next line
+		if s[i-1] == '\n' {
+			return i
+		}
+		special = "\n`\\<{"
+	}
+	switch n := strings.IndexAny(s[i:], special); {
+	case n < 0:
+		return len(s)
+	case s[i+n] == '\n':
+		return i + n + 1
+	default:
+		return i + n
 	}
 }
 

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -192,7 +193,7 @@ func TestUntabled(t *testing.T) {
 		"Text\na | b\n--|--\nc | d":           "Text\na   b\nc   d\n",
 		"a\n---":                              "a\n---",
 	} {
-		var b strings.Builder
+		var b bytes.Buffer
 		b.WriteString(in)
 		untabled(&b)
 		if got := b.String(); got != want {

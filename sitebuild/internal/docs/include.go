@@ -127,7 +127,7 @@ func (n *includer) text(name, file string) (string, bool) {
 		info, ok := n.r.files[try]
 		if ok && info.Size() <= maxIncluded {
 			text, err := n.r.text(try)
-			return lineEnds.Replace(decodeMarked(text)), err == nil
+			return withLineFeeds(decodeMarked(text)), err == nil
 		}
 	}
 	return "", false

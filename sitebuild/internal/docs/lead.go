@@ -139,7 +139,8 @@ func closed(text string) string {
 // breadcrumbs or code.
 func describes(text string) bool {
 	return len(words(text)) > 0 && !labels().MatchString(text) && !asides().MatchString(text) &&
-		!changes().MatchString(text) && !modules().MatchString(text) && !crumbs().MatchString(text)
+		!changes().MatchString(text) && !modules().MatchString(text) &&
+		!(strings.ContainsAny(text, ">»›/→") && crumbs().MatchString(text))
 }
 
 // words returns the parts of a text that have a letter or digit.

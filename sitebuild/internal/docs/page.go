@@ -15,8 +15,15 @@ import (
 	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
 )
 
-// lineEnds makes every line end one that the parsers know. A lone carriage return is one in
+// withLineFeeds makes every line end one that the parsers know. A lone carriage return is one in
 // CommonMark, too.
+func withLineFeeds(text string) string {
+	if strings.IndexByte(text, '\r') < 0 { // a replacer copies such a text, too
+		return text
+	}
+	return lineEnds.Replace(text)
+}
+
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // decodeMarked returns a text without its byte order mark. UTF-16, as editors on Windows write
@@ -45,7 +52,7 @@ func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []che
 				"save it as UTF-8", "the document is not UTF-8; its invalid bytes are removed"))
 		source = strings.ToValidUTF8(source, "")
 	}
-	source = lineEnds.Replace(source)
+	source = withLineFeeds(source)
 	values, body, lines, err := splitFrontMatter(source)
 	if err != nil {
 		var fe *frontError

@@ -127,6 +127,7 @@ const (
 // that open on one line beyond maxNesting, and, within a block of lines, brackets and
 // emphasis marks beyond maxMarks. The text and all offsets stay unchanged.
 func boundMarks(src []byte) {
+	many := countEach(src, "[]") > maxMarks || countEach(src, "*_<") > maxMarks
 	var brackets, emphasis int
 	for start := 0; start < len(src); {
 		end := len(src)
@@ -135,6 +136,10 @@ func boundMarks(src []byte) {
 		}
 		line := src[start:end]
 		boundNesting(line)
+		start = end + 1
+		if !many {
+			continue
+		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			brackets = 0
 			emphasis = 0
@@ -151,8 +156,15 @@ func boundMarks(src []byte) {
 				}
 			}
 		}
-		start = end + 1
 	}
+}
+
+// countEach returns how many bytes of src are among marks.
+func countEach(src []byte, marks string) (n int) {
+	for i := range len(marks) {
+		n += bytes.Count(src, []byte{marks[i]})
+	}
+	return n
 }
 
 // boundNesting blanks the marks of quotes and lists at the start of a line beyond
@@ -206,9 +218,9 @@ type walker struct {
 	src    []byte
 	source string
 	out    *parsed
-	buf    strings.Builder // the text of the current block
-	at     int             // where it begins
-	links  []span          // those of buf that are in links; the end of an open one is -1
+	buf    bytes.Buffer // the text of the current block
+	at     int          // where it begins
+	links  []span       // those of buf that are in links; the end of an open one is -1
 }
 
 // visit is the callback of [ast.Walk].
@@ -225,11 +237,15 @@ func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
 // block collects what a block contributes to the result.
 func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 	if !entering {
-		outside := w.outsideLinks()
+		wanted := w.out.lead.wants(n.Kind())
+		outside := ""
+		if wanted {
+			outside = w.outsideLinks()
+		}
 		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
 			untabled(&w.buf)
 		}
-		if w.out.lead.wants(n.Kind()) {
+		if wanted {
 			text := strings.Join(strings.Fields(w.buf.String()), " ")
 			w.out.lead.add(n, text, outside)
 		}
@@ -262,26 +278,25 @@ func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 	return ast.WalkContinue
 }
 
-// lines collects the lines of code or HTML.
+// lines collects the lines of code or HTML, after flush.
 func (w *walker) lines(n ast.Node, code bool) {
 	lines := n.Lines()
 	if lines.Len() == 0 {
 		return
 	}
 	w.at = lines.At(0).Start
-	var b strings.Builder
 	for i := range lines.Len() {
 		s := lines.At(i)
-		b.Write(s.Value(w.src))
+		w.buf.Write(s.Value(w.src))
 	}
-	text := b.String()
 	if code {
 		w.out.code = append(w.out.code, span{w.at, lines.At(lines.Len() - 1).Stop})
-	} else {
-		w.anchorsIn(text)
-		text = stripTags(text)
+		return
 	}
-	w.buf.WriteString(text)
+	text := w.buf.String()
+	w.buf.Reset()
+	w.anchorsIn(text)
+	w.buf.WriteString(stripTags(text))
 }
 
 var (
@@ -303,6 +318,14 @@ func (w *walker) anchorsIn(text string) {
 
 // explicitID matches an id at the end of a heading that the parser did not recognize.
 var explicitID = lazyregexp.New(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
+
+// explicitIDOf returns the match of explicitID in the text of a heading, or nil.
+func explicitIDOf(text string) []string {
+	if !strings.HasSuffix(text, "}") { // the space at the end of a text is removed
+		return nil
+	}
+	return explicitID().FindStringSubmatch(text)
+}
 
 // heading collects a heading, with the id that its author wrote.
 func (w *walker) heading(h *ast.Heading) {
@@ -337,7 +360,7 @@ func (w *walker) heading(h *ast.Heading) {
 	w.out.code = append(w.out.code, sub.out.code...)
 	w.out.anchors = append(w.out.anchors, sub.out.anchors...)
 	found.text = strings.Join(strings.Fields(sub.buf.String()), " ")
-	if m := explicitID().FindStringSubmatch(found.text); m != nil {
+	if m := explicitIDOf(found.text); m != nil {
 		found.text = strings.TrimSuffix(found.text, m[0])
 		found.id = m[1]
 	}
@@ -422,11 +445,11 @@ func (w *walker) inline(n ast.Node, entering bool) {
 var rule = lazyregexp.New(`^[ \t|:-]*-[ \t|:-]*$`)
 
 // untabled removes table markup from a text: the rule, and the bars between cells.
-func untabled(b *strings.Builder) {
-	text := b.String()
-	if !strings.Contains(text, "|") {
+func untabled(b *bytes.Buffer) {
+	if bytes.IndexByte(b.Bytes(), '|') < 0 {
 		return
 	}
+	text := b.String()
 	lines := strings.Split(text, "\n")
 	at := -1
 	for i, line := range lines {
@@ -453,8 +476,8 @@ func untabled(b *strings.Builder) {
 
 // flush ends the text of a block.
 func (w *walker) flush() {
-	if t := strings.TrimSpace(w.buf.String()); t != "" {
-		w.out.pieces = append(w.out.pieces, textPiece{w.at, t})
+	if t := bytes.TrimSpace(w.buf.Bytes()); len(t) > 0 {
+		w.out.pieces = append(w.out.pieces, textPiece{w.at, string(t)})
 	}
 	w.buf.Reset()
 	w.links = w.links[:0]
