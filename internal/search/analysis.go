@@ -176,6 +176,13 @@ type counter struct {
 	terms          []weights
 	words          []counted // in the order of the page
 	encoded        []byte    // the last analysis
+	order          []sorted  // of its terms
+}
+
+// sorted is a term in the order of an analysis: its beginning as a number, and its place in terms.
+type sorted struct {
+	beginning uint64
+	at        int
 }
 
 // weights are the weights of a term in one page.
@@ -319,14 +326,11 @@ func (w *weights) add(section, weight int) {
 
 // encode sets the terms and words of an analysis.
 func (c *counter) encode(a *Analysis) {
-	type sorted struct {
-		beginning uint64
-		at        int
-	}
-	order := make([]sorted, len(c.terms))
+	order := c.order[:0]
 	for i := range c.terms {
-		order[i] = sorted{c.b.termTexts.beginning(int(c.terms[i].term)), i}
+		order = append(order, sorted{c.b.termTexts.beginning(int(c.terms[i].term)), i})
 	}
+	c.order = order
 	slices.SortFunc(order, func(x, y sorted) int {
 		if x.beginning != y.beginning {
 			return cmp.Compare(x.beginning, y.beginning)
@@ -360,7 +364,8 @@ func (c *counter) encode(a *Analysis) {
 
 // rowsOf returns the displayed data of a page.
 func (b *Builder) rowsOf(p Page) []byte {
-	var out []byte
+	out := b.encodedRows[:0]
+	var text []byte
 	for first := 0; first == 0 || first < len(p.Sections); first += perUnit {
 		r := row{
 			ID:       p.ID,
@@ -370,10 +375,31 @@ func (b *Builder) rowsOf(p Page) []byte {
 			Sections: make([]sectionRow, 0, perUnit),
 		}
 		for _, s := range p.Sections[first:min(len(p.Sections), first+perUnit)] {
-			text := clip(strings.Join(strings.Fields(s.Text), " "), b.opts.MaxSectionText)
-			r.Sections = append(r.Sections, sectionRow{Slug: s.Slug, Heading: s.Heading, Text: text})
+			text = appendWords(text[:0], s.Text, b.opts.MaxSectionText)
+			r.Sections = append(r.Sections, sectionRow{
+				Slug:    s.Slug,
+				Heading: s.Heading,
+				Text:    clip(string(text), b.opts.MaxSectionText),
+			})
 		}
-		out = appendBytes(out, bytes.TrimSuffix(encode(&r), []byte("\n")))
+		b.encodedRow.Reset()
+		encodeTo(&b.encodedRow, &r)
+		out = appendBytes(out, bytes.TrimSuffix(b.encodedRow.Bytes(), []byte("\n")))
 	}
+	b.encodedRows = out
 	return bytes.Clone(out)
+}
+
+// appendWords appends the words of a text with a space between them, until they have more than
+// enough bytes.
+func appendWords(out []byte, text string, enough int) []byte {
+	for word := range strings.FieldsSeq(text) {
+		if len(out) > 0 {
+			out = append(out, ' ')
+		}
+		if out = append(out, word...); len(out) > enough {
+			break
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
@@ -123,6 +124,9 @@ type Builder struct {
 	closed bool
 
 	counter *counter // of [Builder.Analyze]
+	// encodedRow and encodedRows are the last ones, whose memory is used again.
+	encodedRow  bytes.Buffer
+	encodedRows []byte
 	// termSize is the size of all terms and postings, which determines the number of their files.
 	termSize int
 }
@@ -287,6 +291,7 @@ func (b *Builder) Close() error {
 	}
 	b.closed = true
 	b.pieces, b.tokens, b.tokenEnds, b.counter = texts{}, nil, nil, nil // no page is analyzed after this
+	b.encodedRow, b.encodedRows = bytes.Buffer{}, nil
 	b.spellTerms()
 	b.head = head{
 		Format:      format,

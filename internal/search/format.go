@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -137,11 +138,16 @@ func sum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(dat
 
 // encode encodes an index file. encoding/json sorts map keys.
 func encode(v any) []byte {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
+	var b bytes.Buffer
+	encodeTo(&b, v)
+	return bytes.Clone(b.Bytes()) // a file may be retained
+}
+
+// encodeTo appends what encode returns.
+func encodeTo(b *bytes.Buffer, v any) {
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // strings, numbers and maps of them always encode
-	return []byte(b.String())
 }
 
 func decode[T any](data []byte) (*T, error) {
