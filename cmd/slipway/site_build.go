@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/frugal"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/pagecache"
 	"github.com/slipway-mcp/slipway/open"
@@ -176,12 +176,16 @@ func interruptible(cmd *cobra.Command) (stop func()) {
 	return stop
 }
 
+// buildGrowth is by how much the heap grows during a build before garbage is collected.
+const buildGrowth = 48 << 20
+
 // buildOnce builds a site and writes it, or with --check compares it with the output.
 func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // a large site needs a third less memory, for a tenth more work
-	}
-	r, err := sitebuild.Refresh(cmd.Context(), source, o.target(cmd.OutOrStdout()), &o.Options)
+	var r *sitebuild.Result
+	err := frugal.Run(buildGrowth, func() (err error) {
+		r, err = sitebuild.Refresh(cmd.Context(), source, o.target(cmd.OutOrStdout()), &o.Options)
+		return err
+	})
 	if r == nil {
 		return o.failed(cmd, err)
 	}

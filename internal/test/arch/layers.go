@@ -45,7 +45,7 @@ func Layers() *Plan {
 			0: {
 				"internal/axe", "internal/barrier", "internal/base64url", "internal/canonical", "internal/chromium",
 				"internal/clientaddr", "internal/decimal", "internal/engineurl",
-				"internal/fsutil", "internal/glob", "internal/hophttp",
+				"internal/frugal", "internal/fsutil", "internal/glob", "internal/hophttp",
 				"internal/js", "internal/jsonscan", "internal/lazyregexp", "internal/lines", "internal/nearest",
 				"internal/neterror",
 				"internal/netguard", "internal/order", "internal/packs", "internal/pagecache", "internal/peer",
