@@ -465,22 +465,26 @@ func (d *decoder) list() []string {
 	return list
 }
 
-// decode sets what encode encoded, and reports whether that was whole.
+// decode sets what encode encoded, and reports whether that was whole. Only the slugs and the slots,
+// which are not kept, are parts of data.
 func (p *Page) decode(data string) bool {
 	d := decoder{rest: data}
 	f := &frontMatter{}
 	p.front = f
 	for _, text := range []*string{&p.Title, &p.Description, &f.title, &f.description, &f.lang, &f.label, &f.id, &f.slug,
 		&f.address, &f.next} {
-		*text = d.text()
+		*text = strings.Clone(d.text())
 	}
 	for _, flag := range []*bool{&p.Unsearched, &f.positioned, &f.hidden, &f.unsearched, &f.rendered} {
 		*flag = d.flag()
 	}
 	f.position = math.Float64frombits(uint64(d.number()))
-	p.Keywords = d.list()
-	f.keywords = d.list()
-	f.aliases = d.list()
+	for _, list := range []*[]string{&p.Keywords, &f.keywords, &f.aliases} {
+		*list = d.list()
+		for i, text := range *list {
+			(*list)[i] = strings.Clone(text)
+		}
+	}
 	if menus := d.text(); menus != "" {
 		f.menus = decodeMenus(menus)
 	}
