@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ type Options struct {
 	Synonyms [][]string
 	// Pins are pages that come first for queries that contain some words.
 	Pins []Pin
+	// TempFile creates a file for postings of many pages, whose name is removed once it is closed.
+	// Default: they stay in memory.
+	TempFile func() (*os.File, error)
 }
 
 // Pin puts a page first for queries that contain all words of a phrase.
@@ -92,8 +96,9 @@ const (
 	maxSynonyms = 1000 // groups of the owner
 )
 
-// Builder writes an index. It keeps the terms in memory until Close: about 8 bytes for each
-// distinct word of each page. It is not safe for concurrent use.
+// Builder writes an index. It keeps the terms in memory until Close, and their postings, about 8 bytes
+// for each distinct word of each page, unless these move to [Options.TempFile]. It is not safe for
+// concurrent use.
 type Builder struct {
 	// opts are complete, and write receives each file of the index when it is done.
 	opts  Options
@@ -107,6 +112,7 @@ type Builder struct {
 	words                []word
 	postings             blocks
 	posting              []byte // the last one
+	spilled              spilled
 	// pieces are the words as they are in texts, and tokens their tokens: those of a piece end
 	// where tokenEnds says.
 	pieces    texts
@@ -175,6 +181,8 @@ func NewBuilder(opts *Options, write Write) *Builder {
 		write: write,
 		an:    newAnalyzer(o.Language),
 
+		spilled: spilled{limit: spillSlabs},
+
 		numbers: make(map[string]int),
 		folders: make(map[string]*folder),
 	}
@@ -209,6 +217,7 @@ func (b *Builder) AddAnalysis(id string, a *Analysis, rows func([]byte) ([]byte,
 		}
 		b.keep(&b.terms[n], number, data)
 	})
+	b.spill()
 	i = 0
 	a.eachWord(func(text, term []byte, weight int) {
 		n := 0
@@ -283,13 +292,14 @@ func (b *Builder) keep(r *raw, page int, data []byte) {
 	r.last = int32(page + 1)
 }
 
-// Close writes the files, the head last. It returns only errors of write. After Close,
+// Close writes the files, the head last. It returns only errors of write and of files. After Close,
 // only [Builder.Words] may be used, which returns the same words as before.
 func (b *Builder) Close() error {
 	if b.closed {
 		return nil
 	}
 	b.closed = true
+	defer b.Release()
 	b.pieces, b.tokens, b.tokenEnds, b.counter = texts{}, nil, nil, nil // no page is analyzed after this
 	b.encodedRow, b.encodedRows = bytes.Buffer{}, nil
 	b.spellTerms()
@@ -338,7 +348,7 @@ func (b *Builder) termFiles() int {
 	b.termSize = 0
 	for n := range b.terms {
 		if r := &b.terms[n]; r.pages > 0 {
-			b.termSize += termWeight(len(b.termTexts.at(n)), int(r.postings.size))
+			b.termSize += termWeight(len(b.termTexts.at(n)), b.postingsSize(n))
 		}
 	}
 	return termFiles(b.termSize, b.opts.TermBytes)
@@ -538,7 +548,10 @@ func (b *Builder) writeTerms() error {
 				text = append(text, elsewhere...)
 				continue
 			}
-			data = b.postings.appendTo(binary.AppendUvarint(data[:0], uint64(r.pages)), &r.postings)
+			var err error
+			if data, err = b.appendPostings(binary.AppendUvarint(data[:0], uint64(r.pages)), n); err != nil {
+				return err
+			}
 			text = base64.RawStdEncoding.AppendEncode(text, data)
 		}
 		if err := b.write(fileName("terms", file), encode(&termFile{Of: b.head.Of, Terms: string(text)})); err != nil {

@@ -105,7 +105,8 @@ func (t *texts) beginning(n int) uint64 {
 // of blocks, so that a growing one is never copied. The zero value has none.
 type blocks struct {
 	slabs [][]byte
-	used  int // of the last slab
+	used  int      // of the last slab
+	free  [][]byte // slabs to use again
 }
 
 // list is a list of bytes in blocks. The zero value is empty.
@@ -148,7 +149,13 @@ func blockSize(size int) int {
 func (b *blocks) extend(l *list) {
 	size := blockSize(int(l.size))
 	if len(b.slabs) == 0 || b.used+size > slabSize {
-		b.slabs = append(b.slabs, make([]byte, slabSize))
+		var slab []byte
+		if n := len(b.free) - 1; n >= 0 {
+			slab, b.free = b.free[n], b.free[:n]
+		} else {
+			slab = make([]byte, slabSize)
+		}
+		b.slabs = append(b.slabs, slab)
 		b.used = 0
 	}
 	number := uint32(((len(b.slabs)-1)*slabSize+b.used)/blockUnit) + 1

@@ -56,25 +56,27 @@ func (s *spool) write(data []byte) (at int64, err error) {
 
 // spill moves the contents from memory to a temporary file.
 func (s *spool) spill() error {
-	f, err := createSpool(cmp.Or(s.dir, os.TempDir()))
+	f, err := TempFile(cmp.Or(s.dir, os.TempDir()))
 	if err != nil && s.most > 0 {
-		f, err = createSpool(os.TempDir())
+		f, err = TempFile(os.TempDir())
 	}
 	if err != nil {
 		return fmt.Errorf("make temporary file: %w", err)
 	}
-	// Unlink the file immediately where possible, so that a killed process leaves nothing
-	// behind.
-	os.Remove(f.Name())
 	s.file, s.out = f, bufio.NewWriterSize(f, 1<<18)
 	_, err = s.out.Write(s.memory)
 	s.memory = nil
 	return err
 }
 
-// createSpool creates a file for a spool in a folder.
-func createSpool(dir string) (*os.File, error) {
-	return fsutil.OpenShared(filepath.Join(dir, ".slipway-build-"+rand.Text()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+// TempFile creates a file in a folder, and removes its name where possible, so that a killed process
+// leaves nothing. The caller closes the file, and removes its name again.
+func TempFile(dir string) (*os.File, error) {
+	f, err := fsutil.OpenShared(filepath.Join(dir, ".slipway-build-"+rand.Text()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_ = os.Remove(f.Name())
+	}
+	return f, err
 }
 
 // read returns size bytes from offset at.

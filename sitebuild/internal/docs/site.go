@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -226,6 +227,9 @@ func (m *maker) indexOptions() *search.Options {
 		TermBytes:   4 << 10,
 		Synonyms:    m.opts.Search.Synonyms,
 	}
+	if m.set.cache != nil && m.opts.CacheDir != "" {
+		o.TempFile = func() (*os.File, error) { return sitewriter.TempFile(m.opts.CacheDir) }
+	}
 	for _, p := range m.opts.Search.Pins {
 		o.Pins = append(o.Pins, search.Pin{Phrase: p.Query, Page: p.Page})
 	}
@@ -235,6 +239,7 @@ func (m *maker) indexOptions() *search.Options {
 // index builds the search index, and calls write with each file.
 func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder, error) {
 	b := search.NewBuilder(m.indexOptions(), write)
+	defer b.Release()
 	number := 0
 	for _, p := range m.set.Pages {
 		if err := ctx.Err(); err != nil {
