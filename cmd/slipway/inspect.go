@@ -10,12 +10,14 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/inspect"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax"
@@ -193,8 +195,12 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 		own := *opts
 		live := *opts.Live
 		own.Live = &live
-		if stax.FormatOf(arg) == 0 { // definitions are several servers: the page shows what joins them
+		if stax.FormatOf(arg) == 0 {
 			live.Source = how.Options(opts.Live.Source)
+		} else { // definitions are several servers: the page shows what joins them, and which are missing
+			servers := *opts.Live.Source
+			servers.Observe = unavailableSteps(how.Tap)
+			live.Source = &servers
 		}
 		opened, err := openInspected(ctx, arg, &own)
 		var bad *open.Error
@@ -205,6 +211,17 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 		return opened, err
 	}
 	return src, nil
+}
+
+// unavailableSteps makes each server of definitions that is not available a failed step of
+// connecting.
+func unavailableSteps(shown tap.Func) func(client.Event) {
+	steps := tap.New(shown)
+	return func(e client.Event) {
+		if e.What == client.EventUnavailable && e.Err != nil {
+			steps.Step("server "+e.Name, time.Now(), "", e.Err)
+		}
+	}
 }
 
 // openInspected opens a source. Unlike [open.Open], it first looks for a server at a URL, as
