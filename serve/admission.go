@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -200,7 +201,9 @@ func (d *admission) verify(ctx context.Context, auth *Auth, token string) (*mcp.
 	p, err := auth.verify(ctx, token)
 	switch {
 	case errors.Is(err, ErrToken):
-		return nil, unauthorized(kindToken, "the token is not valid", auth)
+		r := unauthorized(kindToken, ErrToken.Error(), auth)
+		r.reason = visible.Line(err.Error())
+		return nil, r
 	case err != nil:
 		return nil, d.unverified(err)
 	case auth.lacks(p, auth.Scopes):
@@ -294,7 +297,7 @@ func (d *admission) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 	if audit := d.policy.Load().audit; audit != nil {
 		audit.refused(c, why)
 	}
-	d.log.Info("refused", "status", why.status, "reason", why.message, "remote", c.remote)
+	d.log.Info("refused", "status", why.status, "reason", why.logged(), "remote", c.remote)
 	server.WriteError(w, d.wire(c, why))
 }
 

@@ -125,7 +125,7 @@ func (a *Audit) refused(c *caller, why *refusal) {
 	l := auditLine{a: a, b: a.begin(nil, "refused")}
 	l.text("remote", c.remote)
 	l.number("status", int64(why.status))
-	l.text("reason", why.message)
+	l.text("reason", why.logged())
 	a.add(append(l.b, '}'))
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -65,7 +66,8 @@ var ErrToken = errors.New("the token is not valid")
 
 // verify returns the holder of a token, from the first verifier that recognizes it.
 func (a *Auth) verify(ctx context.Context, token string) (*mcp.Principal, error) {
-	unknown := ErrToken
+	var unknown error
+	var reasons []string
 	for _, v := range a.Verifiers {
 		p, err := v.Verify(ctx, token)
 		if err == nil && p != nil {
@@ -73,9 +75,17 @@ func (a *Auth) verify(ctx context.Context, token string) (*mcp.Principal, error)
 		}
 		if err != nil && !errors.Is(err, ErrToken) {
 			unknown = err
+		} else if err != nil && err.Error() != ErrToken.Error() {
+			reasons = append(reasons, strings.TrimPrefix(err.Error(), ErrToken.Error()+": "))
 		}
 	}
-	return nil, unknown
+	switch {
+	case unknown != nil:
+		return nil, unknown
+	case len(reasons) > 0:
+		return nil, invalid("%s", strings.Join(reasons, "; "))
+	}
+	return nil, ErrToken
 }
 
 // lacks reports whether p does not have all of the scopes.
@@ -122,14 +132,19 @@ type refusal struct {
 	kind string
 	// message is for the client, without details that would help to guess a token.
 	message string
-	scopes  []string // required for the request
-	after   int      // seconds after which to retry
+	// reason is for logs, with such details; "" is message.
+	reason string
+	scopes []string // required for the request
+	after  int      // seconds after which to retry
 	// burst is how many requests are possible at once after a pause of window seconds, if the rate is
 	// exceeded.
 	burst, window int
 }
 
 func (r *refusal) Error() string { return r.message }
+
+// logged returns the reason for logs.
+func (r *refusal) logged() string { return cmp.Or(r.reason, r.message) }
 
 // Errors of RFC 6750.
 const (

@@ -275,7 +275,13 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 	if v.opts.Claims.AllowNoAudience && len(c.Audience) == 0 {
 		expected.AnyAudience = nil
 	}
-	if err := c.ValidateWithLeeway(expected, v.opts.Leeway); err != nil {
+	err := c.ValidateWithLeeway(expected, v.opts.Leeway)
+	switch {
+	case errors.Is(err, jwt.ErrInvalidAudience):
+		return invalid("its audience is %.200q, want one of %q", c.Audience, v.opts.Audience)
+	case errors.Is(err, jwt.ErrExpired):
+		return invalid("it expired at %s", c.Expiry.Time().UTC().Format(time.RFC3339))
+	case err != nil:
 		return invalid("%w", err)
 	}
 	switch {

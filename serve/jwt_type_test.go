@@ -1,7 +1,9 @@
 package serve_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -101,6 +103,51 @@ func TestWellKnownNeedsNoToken(t *testing.T) {
 			if w := exchange(h, "GET", path, ""); w.Code != http.StatusNotFound || w.Header().Get("WWW-Authenticate") != "" {
 				t.Errorf("GET %s = %d %s, want 404", path, w.Code, strings.TrimSpace(w.Body.String()))
 			}
+		}
+	}
+}
+
+// TestReasonOfRefusedToken ensures that the log says why a token is refused, and the answer does not.
+func TestReasonOfRefusedToken(t *testing.T) {
+	key := ecKey(t, "ec")
+	i := newIssuer(key)
+	other := i.verifier(t, func(o *serve.JWTOptions) { o.Issuer = "https://other.example.com" })
+	both := []serve.Verifier{testAuth(t).Verifiers[0], other, i.verifier(t, nil)}
+	for _, test := range []struct {
+		claims claimSet
+		reason string
+	}{
+		{claimSet{"aud": "api://wrong"}, `its audience is ["api://wrong"], want one of ["` + audience + `"]`},
+		{claimSet{"exp": 1577836800}, "it expired at 2020-01-01T00:00:00Z"},
+		{claimSet{"iss": "https://third.example.com"}, "not a token of " + issuerURL},
+		{claimSet{"cnf": "x"}, "bound to a key by cnf"},
+	} {
+		var log, lines bytes.Buffer
+		audit, err := serve.NewAudit(&lines, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := serve.NewHandler(tools{}, &serve.Options{
+			Auth:      &serve.Auth{Verifiers: both},
+			Logger:    slog.New(slog.NewJSONHandler(&log, nil)),
+			Reporting: serve.Reporting{Audit: audit},
+		})
+		token := signed(t, jose.ES256, key, goodClaims(test.claims))
+		answer := exchange(h, "POST", "/mcp", list, "Authorization", "Bearer "+token)
+		if err := audit.Close(); err != nil {
+			t.Error(err)
+		}
+		got, _ := logLines(t, &log)[0]["reason"].(string)
+		if !strings.HasPrefix(got, "the token is not valid: not a token of https://other.example.com; ") ||
+			!strings.Contains(got, test.reason) {
+			t.Errorf("%v: reason %q, want %q", test.claims, got, test.reason)
+		}
+		if !strings.Contains(lines.String(), `"reason":"the token is not valid: not a token of`) {
+			t.Errorf("%v: audit log %s", test.claims, &lines)
+		}
+		if body := answer.Body.String(); answer.Code != http.StatusUnauthorized ||
+			!strings.Contains(body, `"the token is not valid"`) {
+			t.Errorf("%v: %d %s", test.claims, answer.Code, body)
 		}
 	}
 }
