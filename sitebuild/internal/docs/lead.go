@@ -3,6 +3,7 @@ package docs
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 
@@ -135,11 +136,20 @@ func closed(text string) string {
 	return gaps().ReplaceAllString(text, "$1")
 }
 
+// What matches labels is shorter than maxLabel, and what matches asides is not longer than maxAside:
+// to search in a long text takes a while.
+const (
+	maxLabel = 40
+	maxAside = 60 * utf8.UTFMax
+)
+
 // describes reports whether a paragraph may say what a page is about: it is no label,
 // breadcrumbs or code.
 func describes(text string) bool {
-	return len(words(text)) > 0 && !labels().MatchString(text) && !asides().MatchString(text) &&
-		!changes().MatchString(text) && !modules().MatchString(text) &&
+	return len(words(text)) > 0 && !labels().MatchString(clip(text, maxLabel)) &&
+		!(len(text) <= maxAside && asides().MatchString(text)) &&
+		!(strings.ContainsAny(text[:1], "AaCcDdNnRr") && changes().MatchString(text)) &&
+		!((strings.HasPrefix(text, "import") || strings.HasPrefix(text, "export")) && modules().MatchString(text)) &&
 		!(strings.ContainsAny(text, ">»›/→") && crumbs().MatchString(text))
 }
 

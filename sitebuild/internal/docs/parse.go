@@ -81,7 +81,7 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 		p = m.mdx
 	}
 	src := []byte(source)
-	balanceRows(src)
+	balanceRows(src, source)
 	boundMarks(src)
 	w := &walker{
 		src:    src,
@@ -94,9 +94,8 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 }
 
 // balanceRows blanks the backticks in table cells that are not closed within the cell. In
-// a paragraph they would turn the following cells and rows into code.
-func balanceRows(src []byte) {
-	text := string(src)
+// a paragraph they would turn the following cells and rows into code. text is src as a string.
+func balanceRows(src []byte, text string) {
 	for at := 0; at < len(text); {
 		line, next := lineAt(text, at)
 		if mark := fenceMark(line); mark != "" {
