@@ -87,6 +87,11 @@ func (i *inspector) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	// The page would notice when the first call is saved.
+	folder := filepath.Dir(i.calls)
+	if info, err := os.Stat(folder); i.calls != "" && (err != nil || !info.IsDir()) {
+		return badInput("create it, or choose another file", "inspect: --calls: %s is not a folder", folder)
+	}
 	sources, err := inspectSources(cmd, args)
 	if err != nil {
 		return err

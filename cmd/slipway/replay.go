@@ -157,7 +157,11 @@ func summary(cmd *cobra.Command, outcomes []*mcplog.Outcome) error {
 		hint(stderr, "--yes calls these tools as well")
 	}
 	if differ > 0 {
-		return no("", "replay: %d of %s differ", differ, count(len(outcomes)-skipped, "answer"))
+		verb := "differ"
+		if differ == 1 {
+			verb = "differs"
+		}
+		return no("", "replay: %d of %s %s", differ, count(len(outcomes)-skipped, "answer"), verb)
 	}
 	say(stderr, "%s, no differences", count(len(outcomes)-skipped, "answer"))
 	return nil
