@@ -78,18 +78,6 @@ type EndpointError struct {
 // Error implements the error interface.
 func (e *EndpointError) Error() string { return "endpoint " + e.Name + ": " + e.Problem }
 
-// withholds reports whether a tool or prompt of that name, perhaps with a prefix, exists but is not offered.
-func withholds(cat *mcp.Catalog, name string) bool {
-	for _, withheld := range []map[string]string{cat.WithheldTools, cat.WithheldPrompts} {
-		for shown := range withheld {
-			if strings.HasSuffix(shown, name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // proveEndpoints is proveNames for endpoints. unknown means that items may be missing in cat.
 func (o *Options) proveEndpoints(cat *mcp.Catalog, unknown bool) error {
 	known := slices.Clone(o.SourceNames)
@@ -105,10 +93,11 @@ func (o *Options) proveEndpoints(cat *mcp.Catalog, unknown bool) error {
 			if !slices.Contains(known, server) {
 				return &EndpointError{e.Name, fmt.Sprintf("no source is named %q%s", server, otherwise(server, known))}
 			}
-			if parts &&
-				!unknown &&
-				!offers(cat, server, pattern, slices.Contains(o.SourceNames, server)) &&
-				o.missing.isNew("endpoint "+e.Name+" "+item) {
+			if !parts || unknown {
+				continue
+			}
+			matches := offers(cat, server, pattern, slices.Contains(o.SourceNames, server))
+			if o.missing.note("endpoint "+e.Name+" "+item, matches) {
 				o.Logger.Warn("endpoint has a pattern that matches nothing",
 					"endpoint", e.Name,
 					"pattern", item,

@@ -3,8 +3,10 @@ package serve_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,4 +117,126 @@ func TestNamesLater(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestManyNames verifies that each of many names that match nothing is logged, and again after it has matched.
+func TestManyNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.cedar")
+	var rules strings.Builder
+	rules.WriteString("permit (principal, action, resource);\n")
+	rules.WriteString("forbid (principal, action, resource == Tool::\"tickets/held\");\n")
+	for i := range 12 {
+		fmt.Fprintf(&rules, "forbid (principal, action, resource == Tool::\"tickets/t%02d\");\n", i)
+	}
+	if err := os.WriteFile(path, []byte(rules.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		without := companyCatalog("a tickets").Copy()
+		without.Growing = true
+		without.WithheldTools = map[string]string{"tickets_held": "not today", "a_hold": "not today", "zz": "no"}
+		with := without.Copy()
+		for _, name := range []string{"t00", "t11"} {
+			with.Tools = append(with.Tools[:len(with.Tools):len(with.Tools)],
+				mcp.Tool{Name: name, Origins: []mcp.Origin{{Source: "tickets", Name: name}}})
+		}
+		closed := without.Copy()
+		closed.Sources = append([]mcp.JoinedSource{}, closed.Sources...)
+		closed.Sources[1].Unknown = true
+		src := &starting{cat: without}
+		var log bytes.Buffer
+		o := &serve.Options{}
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		var err error
+		if o.Policy, err = serve.OpenPolicy(path, &serve.PolicyOptions{Logger: o.Logger}); err != nil {
+			t.Fatal(err)
+		}
+		in, client := io.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- serve.Stdio(t.Context(), src, in, io.Discard, o) }()
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		first := `count=12 names="tickets/t00, tickets/t01, tickets/t02, tickets/t03, tickets/t04, ` +
+			`tickets/t05, tickets/t06, tickets/t07, tickets/t08, tickets/t09"`
+		if got := log.String(); !strings.Contains(got, first) {
+			t.Errorf("at the start: %q, want %s", got, first)
+		}
+		for _, step := range []struct {
+			name string
+			cat  *mcp.Catalog
+			want string
+		}{
+			{"the same catalog", without, ""},
+			{"a new catalog", without.Copy(), `count=2 names="tickets/t10, tickets/t11"`},
+			{"another new catalog", without.Copy(), ""},
+			{"two names match", with, ""},
+			{"the server stops", closed, ""},
+			{"they match no more", without, `count=2 names="tickets/t00, tickets/t11"`},
+			{"the server stops again", closed, ""},
+			{"it has the same tools", without, ""},
+		} {
+			log.Reset()
+			src.set(step.cat)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if got := log.String(); !strings.Contains(got, step.want) || (got == "") != (step.want == "") {
+				t.Errorf("%s: %q, want %q", step.name, got, step.want)
+			}
+		}
+		_ = client.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// warned is a handler of log lines that ends a server after the first one.
+type warned struct {
+	slog.Handler
+	stop func()
+}
+
+func (w warned) Handle(context.Context, slog.Record) error {
+	w.stop()
+	return nil
+}
+
+// TestNamesAtScale verifies that the time for a policy with many names does not grow with their number times that
+// of the tools.
+func TestNamesAtScale(t *testing.T) {
+	const count = 20_000
+	path := filepath.Join(t.TempDir(), "p.cedar")
+	var rules strings.Builder
+	rules.WriteString("forbid (principal, action, resource) when { resource in [")
+	cat := companyCatalog("a tickets").Copy()
+	cat.WithheldTools = make(map[string]string)
+	for i := range count {
+		fmt.Fprintf(&rules, "Tool::\"tickets/wrong%d\", ", i)
+		name := fmt.Sprintf("right%d", i)
+		cat.Tools = append(cat.Tools, mcp.Tool{Name: name, Origins: []mcp.Origin{{Source: "tickets", Name: name}}})
+		cat.WithheldTools["other"+name] = "x"
+	}
+	rules.WriteString("Tool::\"tickets/run\"] };\n")
+	if err := os.WriteFile(path, []byte(rules.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := &serve.Options{}
+	o.Logger = slog.New(warned{slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelWarn}), cancel})
+	var err error
+	if o.Policy, err = serve.OpenPolicy(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := serve.Serve(ctx, ln, &starting{cat: cat}, o); err != nil {
+		t.Fatal(err)
+	}
+	if elapsed := time.Since(began); elapsed > 3*time.Second {
+		t.Errorf("a start took %v", elapsed)
+	}
 }
