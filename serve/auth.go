@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ type Auth struct {
 // concurrent use.
 type Verifier interface {
 	// Verify returns the holder of a token. The error wraps [ErrToken] if the token is
-	// invalid or has expired. Any other error means that the token cannot be verified at the
+	// invalid or has expired; its text is not logged, as it might contain the token. Any other error means that the token cannot be verified at the
 	// moment; the client is then asked to retry, without the reason.
 	Verify(ctx context.Context, token string) (*mcp.Principal, error)
 }
@@ -73,20 +74,36 @@ func (a *Auth) verify(ctx context.Context, token string) (*mcp.Principal, error)
 		if err == nil && p != nil {
 			return p, nil
 		}
-		if err != nil && !errors.Is(err, ErrToken) {
+		var why *tokenError
+		switch {
+		case errors.As(err, &why):
+			reasons = append(reasons, why.reason.Error())
+		case err != nil && !errors.Is(err, ErrToken):
 			unknown = err
-		} else if err != nil && err.Error() != ErrToken.Error() {
-			reasons = append(reasons, strings.TrimPrefix(err.Error(), ErrToken.Error()+": "))
 		}
 	}
 	switch {
 	case unknown != nil:
 		return nil, unknown
 	case len(reasons) > 0:
-		return nil, invalid("%s", strings.Join(reasons, "; "))
+		return nil, invalid("%.500s", strings.Join(reasons, "; "))
 	}
 	return nil, ErrToken
 }
+
+// tokenError is [ErrToken] with a reason for logs, which is not sent to the client. It is made
+// only in this package, so that no reason contains the token.
+type tokenError struct{ reason error }
+
+// invalid returns a *tokenError.
+func invalid(format string, args ...any) error {
+	return &tokenError{fmt.Errorf(format, args...)}
+}
+
+func (e *tokenError) Error() string { return ErrToken.Error() + ": " + e.reason.Error() }
+
+// Unwrap makes [errors.Is] find ErrToken.
+func (e *tokenError) Unwrap() []error { return []error{ErrToken, e.reason} }
 
 // lacks reports whether p does not have all of the scopes.
 func (a *Auth) lacks(p *mcp.Principal, scopes []string) bool {

@@ -129,11 +129,6 @@ func NewJWT(opts *JWTOptions) (*JWT, error) {
 	return v, nil
 }
 
-// invalid returns [ErrToken] with a reason that is not sent to the client.
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrToken, fmt.Errorf(format, args...))
-}
-
 // Verify implements [Verifier].
 func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) {
 	if strings.Count(token, ".") != 2 {
@@ -281,6 +276,10 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 		return invalid("its audience is %.200q, want one of %q", c.Audience, v.opts.Audience)
 	case errors.Is(err, jwt.ErrExpired):
 		return invalid("it expired at %s", c.Expiry.Time().UTC().Format(time.RFC3339))
+	case errors.Is(err, jwt.ErrNotValidYet):
+		return invalid("it is not valid before %s", c.NotBefore.Time().UTC().Format(time.RFC3339))
+	case errors.Is(err, jwt.ErrIssuedInTheFuture):
+		return invalid("it was issued in the future, at %s", c.IssuedAt.Time().UTC().Format(time.RFC3339))
 	case err != nil:
 		return invalid("%w", err)
 	}

@@ -2,15 +2,19 @@ package serve_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -121,6 +125,8 @@ func TestReasonOfRefusedToken(t *testing.T) {
 		{claimSet{"exp": 1577836800}, "it expired at 2020-01-01T00:00:00Z"},
 		{claimSet{"iss": "https://third.example.com"}, "not a token of " + issuerURL},
 		{claimSet{"cnf": "x"}, "bound to a key by cnf"},
+		{claimSet{"nbf": 4102444800}, "it is not valid before 2100-01-01T00:00:00Z"},
+		{claimSet{"aud": slices.Repeat([]string{"api://long"}, 200)}, "its audience is"},
 	} {
 		var log, lines bytes.Buffer
 		audit, err := serve.NewAudit(&lines, nil)
@@ -142,6 +148,9 @@ func TestReasonOfRefusedToken(t *testing.T) {
 			!strings.Contains(got, test.reason) {
 			t.Errorf("%v: reason %q, want %q", test.claims, got, test.reason)
 		}
+		if len(got) > 600 {
+			t.Errorf("%v: a reason of %d bytes", test.reason, len(got))
+		}
 		if !strings.Contains(lines.String(), `"reason":"the token is not valid: not a token of`) {
 			t.Errorf("%v: audit log %s", test.claims, &lines)
 		}
@@ -150,4 +159,26 @@ func TestReasonOfRefusedToken(t *testing.T) {
 			t.Errorf("%v: %d %s", test.claims, answer.Code, body)
 		}
 	}
+}
+
+// TestReasonOfForeignVerifier ensures that the log has no error text of a verifier of another package,
+// which may contain the token.
+func TestReasonOfForeignVerifier(t *testing.T) {
+	var log bytes.Buffer
+	h := serve.NewHandler(tools{}, &serve.Options{
+		Auth:   &serve.Auth{Verifiers: []serve.Verifier{talkative{}}},
+		Logger: slog.New(slog.NewJSONHandler(&log, nil)),
+	})
+	answer := exchange(h, "POST", "/mcp", list, "Authorization", "Bearer secret-token")
+	if answer.Code != http.StatusUnauthorized || strings.Contains(log.String(), "secret-token") {
+		t.Errorf("%d, %s", answer.Code, &log)
+	}
+}
+
+// talkative is a Verifier whose errors contain the token.
+type talkative struct{}
+
+// Verify implements [serve.Verifier].
+func (talkative) Verify(_ context.Context, token string) (*mcp.Principal, error) {
+	return nil, fmt.Errorf("%w: unknown token %s", serve.ErrToken, token)
 }
