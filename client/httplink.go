@@ -274,8 +274,11 @@ func (l *httpLink) connectionError(ctx context.Context, err error) error {
 		return err
 	}
 	cause := plainCause(err)
-	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) {
-		cause = fmt.Errorf("the server closed the connection before it had answered: %w", cause)
+	switch {
+	case errors.Is(cause, io.ErrUnexpectedEOF):
+		cause = fmt.Errorf("the server closed the connection in the middle of its answer: %w", cause)
+	case errors.Is(cause, io.EOF):
+		cause = fmt.Errorf("the server closed the connection without answering: %w", cause)
 	}
 	unseen := isDial(err) || isPermanent(err)
 	if unseen {

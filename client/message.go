@@ -26,7 +26,7 @@ func answerOf(m *peer.Message) (result []byte, err error) {
 func wireError(raw []byte) error {
 	var e peer.Error
 	if json.Unmarshal(raw, &e) != nil {
-		return fmt.Errorf("the server answered with an error that is not an object: %s", truncate(string(raw), 200))
+		return fmt.Errorf("the server answered with an error of another form than JSON-RPC's: %s", truncate(string(raw), 200))
 	}
 	code, err := strconv.Atoi(string(e.Code))
 	if err != nil {

@@ -66,7 +66,7 @@ func TestClosedConnection(t *testing.T) {
 	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, nil)
 	u.serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	_, err := call(t, src, "count", `{}`)
-	const want = "the server closed the connection before it had answered: EOF (the request may have run; " +
+	const want = "the server closed the connection without answering: EOF (the request may have run; " +
 		"the next one connects again)"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("count = %v, want %q", err, want)

@@ -74,7 +74,7 @@ func (g *Group) follow(ctx context.Context, sub Subscription) {
 			began := g.replica.now()
 			g.receive(ctx, sub)
 			_ = sub.Close()
-			pauses.failed(g.replica.now().Sub(began))
+			pauses.ended(g.replica.now().Sub(began))
 		}
 		if pauses.wait(ctx) != nil {
 			return
@@ -87,7 +87,7 @@ func (g *Group) follow(ctx context.Context, sub Subscription) {
 		if g.replica.within(ctx, g.Sync) != nil {
 			_ = sub.Close()
 			sub = nil
-			pauses.failed(0) // the list may be long
+			pauses.ended(0) // the list may be long
 		}
 	}
 }

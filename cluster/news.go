@@ -61,7 +61,7 @@ func (r *Replica) subscribe(ctx context.Context) (Subscription, error) {
 	return r.engine.Subscribe(ctx, memberGroup, groupOf(keyRecord), newsTopic)
 }
 
-// backoff is the pauses between attempts to subscribe. After each, everything is listed again, so if
+// backoff computes the pauses between attempts to subscribe. After each, everything is listed again, so if
 // subscriptions keep failing soon, the pauses grow from an eighth of the lease to two leases.
 type backoff struct{ lease, longest time.Duration }
 
@@ -72,8 +72,8 @@ func (r *Replica) newBackoff() *backoff {
 	}
 }
 
-// failed notes how long a subscription has lasted.
-func (b *backoff) failed(lasted time.Duration) {
+// ended notes how long a subscription has lasted.
+func (b *backoff) ended(lasted time.Duration) {
 	if lasted < b.lease {
 		b.longest = min(2*b.longest, 2*b.lease)
 	} else {
@@ -102,7 +102,7 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 			began := r.now()
 			err := r.receive(ctx, sub)
 			_ = sub.Close()
-			pauses.failed(r.now().Sub(began))
+			pauses.ended(r.now().Sub(began))
 			if ctx.Err() == nil {
 				r.doubt(pauses.longest + r.opts.Lease)
 				r.opts.Logger.Warn("cluster events interrupted", "error", err)

@@ -263,7 +263,7 @@ func (p *Provider) metadata(ctx context.Context, w *web) (*serverMetadata, error
 
 // Check verifies, by the metadata of the provider, that users can sign in there and return to
 // redirect. The error matches [*SetupError] if the provider or the options lack something that it
-// needs. Any other error, such as that of a provider which does not answer, may pass.
+// needs. Any other error means that the provider does not answer, or that its metadata is not usable.
 func (p *Provider) Check(ctx context.Context, redirect string) error {
 	if p.opts.Token != "" {
 		return nil // its endpoints are configured

@@ -57,8 +57,9 @@ type Auth struct {
 // concurrent use.
 type Verifier interface {
 	// Verify returns the holder of a token. The error wraps [ErrToken] if the token is
-	// invalid or has expired; its text is not logged, as it might contain the token. Any other error means that the token cannot be verified at the
-	// moment; the client is then asked to retry, without the reason.
+	// invalid or has expired; its text is not logged, as it might contain the token. Any
+	// other error means that the token cannot be verified at the moment; the client is then
+	// asked to retry, without the reason.
 	Verify(ctx context.Context, token string) (*mcp.Principal, error)
 }
 

@@ -257,7 +257,7 @@ func (l *loader) checkBaseURLs(input *tree.Node) bool {
 	}
 	for _, n := range nodes {
 		m := n.Member("baseURL")
-		if m == nil {
+		if m == nil || m.Value.Text == "" {
 			continue
 		}
 		if err := docs.CheckBaseURL(m.Value.Text); err != nil {

@@ -107,7 +107,7 @@ func counts(cat *mcp.Catalog) string {
 	}
 	text := strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
 	// Starting, being built, out of reach, or until the caller logs in. A server that each caller
-	// logs in to is in the list twice: the second one is its tool that asks for the login.
+	// logs in to is in the list twice: for its name, and for its tool that asks for the login.
 	names := make(map[string]bool)
 	unknown := make(map[string]bool)
 	for i := range cat.Sources {

@@ -16,9 +16,10 @@ import (
 //	flags.StringArrayVar(&o.Only, "only", nil, "freeze only the tool `NAME` (repeatable)")
 //	flags.Var(eachOf(&o.Expand, freeze.ParseExpansion), "expand", "...")
 //
-// pflag binds texts, numbers, durations and lists of texts; the functions below bind the
-// other fields. Where 0 is a valid value of a flag but means the default of the option,
-// the command replaces it before it calls the library: cmp.Or(o.Retries, -1).
+// pflag binds texts and lists of texts; atLeast, within and longerThanZero bind numbers and
+// durations, and the functions below the other fields. Where 0 is a valid value of a flag but
+// means the default of the option, the command replaces it before it calls the library:
+// cmp.Or(o.Retries, -1).
 
 // binding is a flag value that reads and sets a field through functions.
 type binding struct {

@@ -37,7 +37,7 @@ did not exist before.
 				if near := nearest.DidYouMean(name, known); near != "" {
 					hint = "did you mean " + near + "?"
 				}
-				return no(hint, "config remove: no entry of Slipway in these client configs is named %q", name)
+				return no(hint, "config remove: no Slipway entry named %q in these client configs", name)
 			}
 			if len(known) == 0 {
 				say(cmd.ErrOrStderr(), "these client configs have no entries of Slipway")

@@ -39,7 +39,7 @@ place, count as favourable to the caller.`,
 			if replay.Lines == 0 && replay.Undecided > 0 {
 				return badInput(
 					"record the log with a policy that permits everything: slipway serve --policy FILE --audit-log FILE",
-					"%s: a policy has decided none of its %s", args[1], count(replay.Undecided, "request"))
+					"%s: none of its %s was decided by a policy", args[1], count(replay.Undecided, "request"))
 			}
 			if replay.Changed == nil {
 				replay.Changed = []policy.Replayed{}
@@ -74,5 +74,8 @@ func printReplay(w io.Writer, r *policy.Replay) error {
 	}
 	_, err := fmt.Fprintf(w, "requests: %d, different decisions: %d, dependent on what the log lacks: %d\n", r.Lines,
 		len(r.Changed), r.Open)
+	if err == nil && r.Undecided > 0 {
+		_, err = fmt.Fprintf(w, "not compared, since no policy decided them: %d\n", r.Undecided)
+	}
 	return err
 }

@@ -479,7 +479,7 @@ type Replay struct {
 	// caller that were too many for a line.
 	Lines int `json:"lines"`
 	Open  int `json:"dependOnContext"`
-	// Undecided is how many requests that rules are about no policy has decided.
+	// Undecided is the number of requests without a policy decision, which are not in Lines.
 	Undecided int `json:"undecided"`
 	// Changed are the decisions that differ, in the order of their first line.
 	Changed []Replayed `json:"changed"`
@@ -491,8 +491,8 @@ const maxReplayLine = 1 << 20
 // replayed are the methods whose requests [Set.Replay] decides.
 var replayed = []string{"tools/call", "prompts/get", "resources/read", "resources/subscribe"}
 
-// Replay decides the requests in an audit log again, in JSON lines. Requests without a rule
-// were not decided by a policy, and count as allowed.
+// Replay decides the requests in an audit log again, in JSON lines. Requests without a policy
+// decision are only counted.
 func (s *Set) Replay(log io.Reader) (*Replay, error) {
 	found := &Replay{}
 	index := make(map[Replayed]int)

@@ -25,6 +25,12 @@ func Run(growth int, work func() error) error {
 	if os.Getenv("GOGC") != "" {
 		return work()
 	}
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	default:
+		return work()
+	}
 	p := &pacer{growth: growth, percent: percentFor(growth)}
 	if before := debug.SetGCPercent(p.percent); before != usualPercent {
 		debug.SetGCPercent(before)
@@ -34,6 +40,9 @@ func Run(growth int, work func() error) error {
 	defer p.stop()
 	return work()
 }
+
+// turn is held by the call of [Run] that has an effect: the percentage belongs to the process.
+var turn = make(chan struct{}, 1)
 
 // pacer adjusts the percentage to the size of the heap.
 type pacer struct {

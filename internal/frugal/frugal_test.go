@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,5 +80,23 @@ func TestChoice(t *testing.T) {
 				t.Errorf("%d %% after the work, error %v; want %d and that of the work", now, err, test.after)
 			}
 		})
+	}
+}
+
+// TestTogether ensures that calls at a time leave the percentage as it was.
+func TestTogether(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	t.Setenv("GOGC", "")
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			for range 200 {
+				_ = frugal.Run(16<<20, func() error { runtime.GC(); return nil })
+			}
+		})
+	}
+	calls.Wait()
+	if now := percent(); now != 100 {
+		t.Errorf("%d %% after all calls, want 100", now)
 	}
 }

@@ -272,7 +272,7 @@ func (s *segment) verify(o *Options) ([]byte, error) {
 
 // check compares the checksum of the whole segment.
 func (s *segment) check(want uint32) error {
-	sum := crc32.New(polynomial())
+	sum := crc32.New(castagnoli())
 	body := io.NewSectionReader(s.file, 0, s.size-trailerSize+8)
 	if _, err := io.CopyBuffer(struct{ io.Writer }{sum}, struct{ io.Reader }{body}, make([]byte, 1<<18)); err != nil {
 		return err
@@ -284,10 +284,10 @@ func (s *segment) check(want uint32) error {
 }
 
 // Sum returns the checksum of data that was read from a cache that is not checked.
-func Sum(data []byte) uint32 { return crc32.Checksum(data, polynomial()) }
+func Sum(data []byte) uint32 { return crc32.Checksum(data, castagnoli()) }
 
-// polynomial returns the table of the checksums. Making it takes 0.2 ms, which programs without a cache do not need.
-var polynomial = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+// castagnoli returns the table of the checksums. Making it takes 0.2 ms, which programs without a cache do not need.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // size returns the number of bytes of an entry.
 func (e *Entry) size() int64 {
@@ -378,7 +378,7 @@ func (c *Cache) write(data []byte) {
 	if c.failed != nil {
 		return
 	}
-	c.crc = crc32.Update(c.crc, polynomial(), data)
+	c.crc = crc32.Update(c.crc, castagnoli(), data)
 	c.size += int64(len(data))
 	_, c.failed = c.out.Write(data)
 }

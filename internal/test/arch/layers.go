@@ -18,6 +18,9 @@ type Plan struct {
 	Depth int
 	// Guests are the third-party modules that may be imported.
 	Guests []Guest
+	// Globals are the package-level variables that may change, as FOLDER.NAME, with what of
+	// the whole process each is about.
+	Globals map[string]string
 }
 
 // Guest is a third-party module, with the reason for using it.
@@ -41,6 +44,9 @@ type Guest struct {
 // are programs and are on the top floor, like the command.
 func Layers() *Plan {
 	return &Plan{
+		Globals: map[string]string{
+			"internal/frugal.turn": "the percentage of the garbage collector, which the process has once",
+		},
 		Floors: [][]string{
 			0: {
 				"internal/axe", "internal/barrier", "internal/base64url", "internal/canonical", "internal/chromium",

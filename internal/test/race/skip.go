@@ -18,10 +18,10 @@ func SkipLong(t *testing.T) {
 }
 
 // SkipSlow skips a test under -short, but not with the race detector. It is for tests with
-// concurrency of their own that wait for seconds, such as for a lease to expire.
+// concurrency of their own that take seconds, such as those that wait for a lease to expire.
 func SkipSlow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("waits long")
+		t.Skip("takes long")
 	}
 }

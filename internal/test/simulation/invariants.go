@@ -43,7 +43,7 @@ func (w *world) sick(machine string, from, to time.Duration) bool {
 // checkRuns checks I2, that what was answered has run, and I3, that a call which must not be repeated
 // has run at most once.
 func (w *world) checkRuns(c *call) {
-	runs := w.journal.ran[c.args.ID]
+	runs := len(w.journal.ran[c.args.ID])
 	if c.err == "" && runs == 0 {
 		w.violate("I2: %s was answered and never ran", c.args.ID)
 	}
@@ -62,11 +62,15 @@ func (w *world) checkFailure(c *call, calm time.Duration) {
 	case "session unknown", "other status":
 		w.violate("I5: %s: status %d at %s", name, c.status, c.entry)
 	case "connection lost":
-		where := c.entry
-		if c.args.Progress || c.begun && c.args.Size >= longAnswer {
-			where = "" // the entry cuts an event stream, or a long answer that has begun, if its owner is lost
+		sick := func(machine string) bool { return w.sick(machine, c.began-mayHaveRun, c.ended) }
+		lost := sick(c.entry)
+		switch { // the entry cuts an event stream, or a long answer that has begun, if its owner is lost
+		case c.args.Progress:
+			lost = sick("")
+		case c.begun && c.args.Size >= longAnswer:
+			lost = lost || slices.ContainsFunc(w.journal.ran[c.args.ID], sick)
 		}
-		if !w.sick(where, c.began-mayHaveRun, c.ended) {
+		if !lost {
 			w.violate("I6: %s: connection lost to %q without a fault there", name, c.entry)
 		}
 	case "may have run":

@@ -197,7 +197,7 @@ type journal struct {
 	trace *trace
 
 	mu  sync.Mutex
-	ran map[string]int // by the id of the call
+	ran map[string][]string // the machines that ran a call, by its id
 	// processes is how many processes of callers have started, and running are those that have not exited, by number.
 	processes int
 	running   map[int]*host
@@ -209,7 +209,7 @@ func (j *journal) runs(id, machine string, process int, alone bool) (done func()
 	j.trace.add("%s runs %s", machine, id)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.ran[id]++
+	j.ran[id] = append(j.ran[id], machine)
 	if process == 0 {
 		return func() {}
 	}

@@ -27,7 +27,7 @@ const (
 	clients        = 3 // of package client
 	callersOfEach  = 2
 	longestRequest = 12 * time.Second
-	// longAnswer is the least size of an answer that takes many packets.
+	// longAnswer is the least size of the answers of several MB.
 	longAnswer = 1 << 20
 )
 

@@ -109,7 +109,7 @@ func newWorld(seed uint64, opts *Options) *world {
 	w.trace = &trace{began: w.began}
 	w.journal = &journal{
 		trace: w.trace,
-		ran:   make(map[string]int),
+		ran:   make(map[string][]string),
 	}
 	for i := range w.opts.Replicas {
 		w.machines = append(w.machines, &machine{
