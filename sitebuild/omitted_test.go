@@ -54,6 +54,56 @@ func TestOmittedTools(t *testing.T) {
 	}
 }
 
+// TestPrefixedTools sets a prefix for inputs whose answers take several pages and parts: no text of the site may
+// name a tool without it.
+func TestPrefixedTools(t *testing.T) {
+	files := inputs()
+	var rows, paths, code strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&rows, "c%d;Country%d;%s\n", i, i, strings.Repeat("wine ", 60))
+		fmt.Fprintf(&code, "\n// F%d does it.\nfunc F%d(%s int) {}\n", i, i, strings.Repeat("wine", 20))
+	}
+	for i := range 250 { // so few that the list has their summaries
+		fmt.Fprintf(&paths, "  /p%d: {get: {operationId: op%d, summary: %s, responses: {}}}\n",
+			i, i, strings.Repeat("Wine ", 20))
+	}
+	text := strings.Repeat("Words of it. ", 3000)
+	files["data/countries.csv"] = "code;name;about\n" + rows.String()
+	files["api.yaml"] = "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths:\n" + paths.String() +
+		"  /long: {get: {operationId: long, description: " + text + ", responses: {}}}\n" +
+		"components: {schemas: {S: {type: string, description: " + text + "}}}\n"
+	files["lib/lib.go"] = "// Package lib is large.\npackage lib\n" + code.String()
+	for i := range 400 {
+		files[fmt.Sprintf("lib/%s%d/p.go", strings.Repeat("long", 20), i)] =
+			"// Package p is small.\npackage p\n\n// F does it.\nfunc F() {}\n"
+	}
+	for input, test := range map[string]struct{ tools, long []string }{
+		"openapi: api.yaml": {
+			[]string{"list_operations", "get_operation", "list_schemas", "get_schema", "search_operations"},
+			[]string{"list_operations with page", "get_operation with part", "get_schema with part"},
+		},
+		"go: lib": {
+			[]string{"list_packages", "get_package", "get_symbol", "find_symbols", "search_docs"},
+			[]string{"list_packages with page", "get_package with part", "find_symbols with page"},
+		},
+		"table: data/countries.csv": {
+			[]string{"get_country", "list_countries", "search_countries", "get_country_by_name"}, nil,
+		},
+	} {
+		text := siteText(t, files, input+"\n    prefix: x_", nil)
+		for _, tool := range test.tools {
+			if at := regexp.MustCompile(`[^-\w]` + tool + `\b`).FindStringIndex(text); at != nil {
+				t.Errorf("%s: a text names %s: %s", input, tool, text[max(0, at[0]-60):min(len(text), at[1]+60)])
+			}
+		}
+		for _, long := range test.long {
+			if next := "The next one: x_" + long + "=2."; !strings.Contains(text, next) {
+				t.Errorf("%s: no text has %q", input, next)
+			}
+		}
+	}
+}
+
 // siteText returns all files of the site of an input without some of its tools.
 func siteText(t *testing.T, files map[string]string, input string, omitted []string) string {
 	t.Helper()

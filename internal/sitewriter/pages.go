@@ -78,8 +78,9 @@ func Sequence[T any](list []T) iter.Seq2[T, error] {
 // Parts returns the answers of one call whose text may be long. full is the complete
 // structured content; it is used if the text needs only one part and full is not too
 // large. Otherwise each answer gets head instead, an object that identifies the subject,
-// with the part numbers.
-func Parts(tool string, arguments map[string]any, text string, full, head json.RawMessage) []*Answer {
+// with the part numbers. Texts name the tool as names has it.
+func Parts(names ToolNames, tool string, arguments map[string]any, text string,
+	full, head json.RawMessage) []*Answer {
 	parts := split(text, PageBytes)
 	if len(parts) == 1 && len(full) <= max(PageBytes, 2*len(text)) {
 		return []*Answer{Structured(tool, arguments, text, full)}
@@ -89,7 +90,7 @@ func Parts(tool string, arguments map[string]any, text string, full, head json.R
 		if len(parts) > 1 {
 			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(parts))
 			if i+1 < len(parts) {
-				part += fmt.Sprintf(" The next one: %s with part=%d.", tool, i+2)
+				part += fmt.Sprintf(" The next one: %s with part=%d.", names.Of(tool), i+2)
 			}
 		}
 		structured := withNumbers(head, "part", i+1, "parts", len(parts))
@@ -108,8 +109,8 @@ type PageItem struct {
 }
 
 // Pages returns the answers of one call for a list. member names the list in the
-// structured content.
-func Pages(tool string, arguments map[string]any, member string, items []PageItem) []*Answer {
+// structured content. Texts name the tool as names has it.
+func Pages(names ToolNames, tool string, arguments map[string]any, member string, items []PageItem) []*Answer {
 	var pages [][]PageItem
 	texts := 0
 	raws := 0
@@ -143,7 +144,7 @@ func Pages(tool string, arguments map[string]any, member string, items []PageIte
 			fmt.Fprintf(&text, "\n---\nThis is page %d of %d; %d entries in all.",
 				i+1, len(pages), len(items))
 			if i+1 < len(pages) {
-				fmt.Fprintf(&text, " The next one: %s with page=%d.", tool, i+2)
+				fmt.Fprintf(&text, " The next one: %s with page=%d.", names.Of(tool), i+2)
 			}
 			structured = withNumbers(structured, "page", i+1, "pages", len(pages),
 				"total", len(items))

@@ -173,7 +173,7 @@ func (b *book) answers() iter.Seq2[*sitewriter.Answer, error] {
 		for _, p := range b.packages {
 			text := p.describe()
 			head := value(packageHead{p.path, p.name, p.synopsis})
-			parts := sitewriter.Parts("get_package",
+			parts := sitewriter.Parts(b.names, "get_package",
 				map[string]any{"import_path": p.path}, text, p.json(2*len(text)), head)
 			if !send(parts...) ||
 				!send(sitewriter.TextResource(p.uri(), "text/plain", text)) {
@@ -187,7 +187,7 @@ func (b *book) answers() iter.Seq2[*sitewriter.Answer, error] {
 				seen[s.name] = true
 				args := map[string]any{"import_path": p.path, "symbol": s.name}
 				head := value(place{p.path, s.name, s.kind})
-				if !send(sitewriter.Parts("get_symbol", args, p.symbolText(s),
+				if !send(sitewriter.Parts(b.names, "get_symbol", args, p.symbolText(s),
 					p.symbolJSON(s), head)...) {
 					return
 				}
@@ -224,7 +224,7 @@ func (b *book) listing() []*sitewriter.Answer {
 			JSON: value(packageHead{p.path, p.name, p.synopsis}),
 		})
 	}
-	return sitewriter.Pages("list_packages", nil, "packages", items)
+	return sitewriter.Pages(b.names, "list_packages", nil, "packages", items)
 }
 
 // describe returns the text of a package.
@@ -439,7 +439,7 @@ func (b *book) finds() (answers []*sitewriter.Answer, names int) {
 				JSON: value(at),
 			})
 		}
-		answers = append(answers, sitewriter.Pages("find_symbols",
+		answers = append(answers, sitewriter.Pages(b.names, "find_symbols",
 			map[string]any{"name": name}, "symbols", items)...)
 	}
 	return answers, len(places)

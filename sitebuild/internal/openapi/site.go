@@ -163,7 +163,7 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 	for _, o := range a.operations {
 		text := a.operationText(o)
 		arguments := map[string]any{"operation_id": o.id}
-		parts := sitewriter.Parts("get_operation", arguments, text,
+		parts := sitewriter.Parts(a.in.opts.ToolNames, "get_operation", arguments, text,
 			encode(a.details(o)), encode(o.head(true)))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitewriter.TextResource(operationURI(o), "text/plain", text))
@@ -178,7 +178,7 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 			schemaHead
 			Schema json.RawMessage `json:"schema"`
 		}{head, a.appendJSON(nil, s.place, inside, 0)})
-		parts := sitewriter.Parts("get_schema", map[string]any{"name": s.name},
+		parts := sitewriter.Parts(a.in.opts.ToolNames, "get_schema", map[string]any{"name": s.name},
 			text, full, encode(head))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitewriter.TextResource(schemaURI(s), "text/plain", text))
@@ -266,7 +266,7 @@ func (a *api) listing(tag string, operations []*operation) []*sitewriter.Answer 
 	if tag != "" {
 		arguments = map[string]any{"tag": tag}
 	}
-	return sitewriter.Pages("list_operations", arguments, "operations", items)
+	return sitewriter.Pages(a.in.opts.ToolNames, "list_operations", arguments, "operations", items)
 }
 
 // operationHead identifies an operation in structured content.
@@ -361,5 +361,5 @@ func (a *api) schemaListing() []*sitewriter.Answer {
 			JSON: encode(head),
 		})
 	}
-	return sitewriter.Pages("list_schemas", nil, "schemas", items)
+	return sitewriter.Pages(a.in.opts.ToolNames, "list_schemas", nil, "schemas", items)
 }
