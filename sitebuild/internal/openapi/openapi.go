@@ -138,11 +138,12 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	}
 	defer root.Close()
 	a := &api{
-		in:      in,
-		folder:  root,
-		files:   map[string]*file{},
-		targets: map[string]*schema{},
-		names:   map[string]bool{},
+		in:       in,
+		folder:   root,
+		files:    map[string]*file{},
+		targets:  map[string]*schema{},
+		names:    map[string]bool{},
+		reported: map[*tree.Node]bool{},
 	}
 	if err := a.read(ctx); err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
@@ -178,8 +179,9 @@ type api struct {
 	// operations and schemas are in the order of the document.
 	operations []*operation
 	schemas    []*schema
-	targets    map[string]*schema // by file and pointer
-	names      map[string]bool    // names of schemas in use, and keys of findings reported by foundOnce
+	targets    map[string]*schema  // by file and pointer
+	names      map[string]bool     // of schemas in use
+	reported   map[*tree.Node]bool // by foundOnce
 }
 
 // file is one file of the document.

@@ -354,7 +354,7 @@ func TestFindings(t *testing.T) {
 }
 
 // TestBrokenPaths verifies that a broken reference removes nothing but what it would lead to, and that the
-// finding points to it.
+// finding points to it: one for each place, also if several have the same reference.
 func TestBrokenPaths(t *testing.T) {
 	text := `openapi: 3.1.0
 info: {title: A, version: '1'}
@@ -367,6 +367,10 @@ paths:
     post: {$ref: '#/nothing'}
     put: {operationId: putB, $ref: '#/nowhere'}
     delete: {$ref: '#/components/x-operations/gone'}
+  /again: {post: {$ref: '#/nothing'}}
+  /schemas:
+    get: {operationId: getS, responses: {'200': {content: {a/b: {schema: {items: {$ref: '#/no'}}}}}}}
+    put: {operationId: putS, responses: {'200': {content: {a/b: {schema: {items: {$ref: '#/no'}}}}}}}
   /c:
     $ref: '#/components/pathItems/none'
   /d:
@@ -384,7 +388,8 @@ components:
 `
 	path := folder(t, "openapi.yaml", text)
 	b := must(t, path, nil)
-	want := "getA  GET /a/{x}\ngetB  GET /b\nputB  PUT /b\ndeleteB  DELETE /b\ngetD  GET /d\nputD  PUT /d"
+	want := "getA  GET /a/{x}\ngetB  GET /b\nputB  PUT /b\ndeleteB  DELETE /b\ngetS  GET /schemas\nputS  PUT /schemas\n" +
+		"getD  GET /d\nputD  PUT /d"
 	if got := b.Call("list_operations", `{}`).Text; strings.TrimSpace(got) != want {
 		t.Errorf("operations:\n%s\nwant\n%s", got, want)
 	}
@@ -400,7 +405,9 @@ components:
 		}
 		got = append(got, f.Pointer)
 	}
-	pointers := []string{"/paths/~1a~1{x}", "/paths/~1b/post", "/paths/~1b/put", "/paths/~1c"}
+	pointers := []string{"/paths/~1a~1{x}", "/paths/~1b/post", "/paths/~1b/put", "/paths/~1again/post",
+		"/paths/~1schemas/get/responses/200/content/a~1b/schema/items",
+		"/paths/~1schemas/put/responses/200/content/a~1b/schema/items", "/paths/~1c"}
 	if diff := cmp.Diff(pointers, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

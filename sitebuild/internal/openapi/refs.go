@@ -156,11 +156,10 @@ func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 	return a.schemaAt(at, pointer, name)
 }
 
-// foundOnce reports a problem that can occur in many places only the first time.
+// foundOnce reports a problem of a node that can be found several times only the first time.
 func (a *api) foundOnce(rule check.Rule, f *file, n *tree.Node, hint, message string) {
-	key := f.path + "\x00" + message
-	if !a.names[key] {
-		a.names[key] = true
+	if !a.reported[n] {
+		a.reported[n] = true
 		a.found(rule, f, n, hint, "%s", message)
 	}
 }
@@ -276,7 +275,7 @@ func (a *api) appendObject(dst []byte, at place, in scope, depth int) []byte {
 		dst = append(jsonscan.AppendQuote(dst, m.Key), ':')
 		switch {
 		case in == inside && m.Key == "$ref" && m.Value.Is(tree.String):
-			dst = jsonscan.AppendQuote(dst, a.canonical(m.Value.Text, at.file, m.Value))
+			dst = jsonscan.AppendQuote(dst, a.canonical(m.Value.Text, at.file, at.node))
 		case in != naming && literal(m.Key, in == inside):
 			dst = m.Value.AppendJSON(dst)
 		default:
