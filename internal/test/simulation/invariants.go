@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,8 @@ const (
 	longestWait = 3 * time.Second
 	// mayHaveRun is how long before and after a fault a call may fail.
 	mayHaveRun = 1500 * time.Millisecond
+	// drainTimeout is how long a replica that stops serves what it cannot hand over.
+	drainTimeout = 10 * time.Second
 	// aftermath is how long after a fault calls and changes may be refused: leases end and begin.
 	aftermath = 6 * time.Second
 )
@@ -40,6 +43,13 @@ func (w *world) sick(machine string, from, to time.Duration) bool {
 	})
 }
 
+// engineLost reports whether a replica could not reach the engine in a time.
+func (w *world) engineLost(from, to time.Duration) bool {
+	return slices.ContainsFunc(w.faults, func(f *fault) bool {
+		return (f.kind == "engine down" || f.kind == "cut from the engine" || f.kind == "cut off") && f.during(from, to)
+	})
+}
+
 // checkRuns checks I2, that what was answered has run, and I3, that a call which must not be repeated
 // has run at most once.
 func (w *world) checkRuns(c *call) {
@@ -60,6 +70,9 @@ func (w *world) checkFailure(c *call, calm time.Duration) {
 	name := c.args.ID + ": " + c.err
 	switch c.outcome() {
 	case "session unknown", "other status":
+		if strings.Contains(c.err, "the server is shutting down") && w.engineLost(c.ended-drainTimeout, c.ended) {
+			break // a replica that stops can hand nothing over without the engine, and cancels what it serves
+		}
 		w.violate("I5: %s: status %d at %s", name, c.status, c.entry)
 	case "connection lost":
 		sick := func(machine string) bool { return w.sick(machine, c.began-mayHaveRun, c.ended) }

@@ -48,6 +48,7 @@ type clock struct {
 	behind time.Duration // of the running clock
 	ahead  time.Duration // of the date
 	asleep time.Time     // since when the running clock stands still; zero: it runs
+	woke   time.Time     // when it ran again
 }
 
 // now returns the time on this machine. The running clock stands still while the machine is
@@ -66,10 +67,14 @@ func (c *clock) now() cluster.Instant {
 	}
 }
 
-// set sets the date.
+// set sets the date, and never back in the second after the machine has slept: with a date that hides
+// the sleep too, no replica can know that its lease has ended.
 func (c *clock) set(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if time.Since(c.woke) < time.Second {
+		by = by.Abs()
+	}
 	c.ahead += by
 }
 
@@ -85,7 +90,7 @@ func (c *clock) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.behind += time.Since(c.asleep)
-	c.asleep = time.Time{}
+	c.asleep, c.woke = time.Time{}, time.Now()
 }
 
 // start starts a replica, and waits until it serves. It fails if the engine cannot be reached.
