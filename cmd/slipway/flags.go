@@ -157,56 +157,80 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// number is a flag value for a finite number in a range.
+type number[T int | float64] struct {
+	field       *T
+	least, most T
+	endless     bool // there is no most
+}
+
 // atLeast binds a number with a minimum. The default may be below it: 0 where that means none.
 func atLeast[T int | float64](field *T, least T) pflag.Value {
-	return bounded(field, numeric(field), fmt.Sprintf("at least %v", least), func(n T) bool { return n >= least })
+	return &number[T]{
+		field:   field,
+		least:   least,
+		endless: true,
+	}
 }
 
 // within binds a number from least to most.
 func within[T int | float64](field *T, least, most T) pflag.Value {
-	return bounded(field, numeric(field), fmt.Sprintf("%v to %v", least, most), func(n T) bool {
-		return n >= least && n <= most
-	})
+	return &number[T]{
+		field: field,
+		least: least,
+		most:  most,
+	}
+}
+
+func (n *number[T]) String() string { return fmt.Sprint(*n.field) }
+
+func (n *number[T]) Type() string {
+	if _, whole := any(n.field).(*int); whole {
+		return "int"
+	}
+	return "float64"
+}
+
+// Set reads a whole number also in the other notations of Go, such as 0x1f.
+func (n *number[T]) Set(text string) error {
+	var value T
+	var err error
+	switch value := any(&value).(type) {
+	case *int:
+		var whole int64
+		whole, err = strconv.ParseInt(text, 0, strconv.IntSize)
+		*value = int(whole)
+	case *float64:
+		*value, err = strconv.ParseFloat(text, 64)
+	}
+	valid := err == nil && value >= n.least && !math.IsInf(float64(value), 0)
+	switch {
+	case n.endless && !valid:
+		return fmt.Errorf("want at least %v", n.least)
+	case !n.endless && (!valid || value > n.most):
+		return fmt.Errorf("want %v to %v", n.least, n.most)
+	}
+	*n.field = value
+	return nil
 }
 
 // longerThanZero binds a time of which some must pass, such as a timeout.
-func longerThanZero(field *time.Duration) pflag.Value {
-	return bounded(field, (*duration)(field), "a time of more than 0, such as 10s or 5m", func(d time.Duration) bool {
-		return d > 0
-	})
-}
+func longerThanZero(field *time.Duration) pflag.Value { return (*timeout)(field) }
 
-// numeric returns pflag's own binding of a number.
-func numeric[T int | float64](field *T) pflag.Value {
-	var flags pflag.FlagSet
-	switch field := any(field).(type) {
-	case *int:
-		flags.IntVar(field, "number", *field, "")
-	case *float64:
-		flags.Float64Var(field, "number", *field, "")
-	}
-	return flags.Lookup("number").Value
-}
+// timeout is a flag value for a time of more than 0.
+type timeout time.Duration
 
-// bounded restricts a binding of field to finite values that are valid; want describes them.
-func bounded[T int | float64 | time.Duration](
-	field *T,
-	value pflag.Value,
-	want string,
-	valid func(T) bool,
-) pflag.Value {
-	return &binding{
-		kind: value.Type(),
-		get:  value.String,
-		set: func(text string) error {
-			before := *field
-			if err := value.Set(text); err == nil && valid(*field) && !math.IsInf(float64(*field), 0) {
-				return nil
-			}
-			*field = before
-			return errors.New("want " + want)
-		},
+func (t *timeout) String() string { return time.Duration(*t).String() }
+func (t *timeout) Type() string   { return "duration" }
+
+// Set reads a time as [duration] does. 0 is an error.
+func (t *timeout) Set(text string) error {
+	var d duration
+	if d.Set(text) != nil || d == 0 {
+		return errors.New("want a time of more than 0, such as 10s or 5m")
 	}
+	*t = timeout(d)
+	return nil
 }
 
 // duration is a flag value for a time that is not negative.
