@@ -22,7 +22,8 @@ did not exist before.
 
 ` + stateHelp,
 		Example: `  slipway config remove --dry-run
-  slipway config remove github --client codex --dry-run`,
+  slipway config apply examples/definitions/mcp.yaml --client codex
+  slipway config remove github --client codex`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			state, err := openState()
 			if err != nil {
