@@ -17,12 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/test/race"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/smallstep/pkcs7"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/test/race"
-
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )

@@ -16,12 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/test/race"
-
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/redis"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/redistest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"

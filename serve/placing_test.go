@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/test/race"
-
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 const placedThere = `slipway_cluster_sessions_placed_total{at="other"}`

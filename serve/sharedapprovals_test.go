@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/test/race"
-
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/internal/nats"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/serve"
 )
 

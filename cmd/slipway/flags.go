@@ -214,22 +214,22 @@ func (n *number[T]) Set(text string) error {
 	return nil
 }
 
-// longerThanZero binds a time of which some must pass, such as a timeout.
-func longerThanZero(field *time.Duration) pflag.Value { return (*timeout)(field) }
+// longerThanZero binds a time of more than 0, such as a timeout.
+func longerThanZero(field *time.Duration) pflag.Value { return (*period)(field) }
 
-// timeout is a flag value for a time of more than 0.
-type timeout time.Duration
+// period is a flag value for a time of more than 0.
+type period time.Duration
 
-func (t *timeout) String() string { return time.Duration(*t).String() }
-func (t *timeout) Type() string   { return "duration" }
+func (p *period) String() string { return time.Duration(*p).String() }
+func (p *period) Type() string   { return "duration" }
 
 // Set reads a time as [duration] does. 0 is an error.
-func (t *timeout) Set(text string) error {
+func (p *period) Set(text string) error {
 	var d duration
 	if d.Set(text) != nil || d == 0 {
 		return errors.New("want a time of more than 0, such as 10s or 5m")
 	}
-	*t = timeout(d)
+	*p = period(d)
 	return nil
 }
 

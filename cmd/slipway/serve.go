@@ -210,11 +210,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.openVault(cmd, o.Definitions.Resolver, log); err != nil {
 		return err
 	}
-	stopAsking, err := f.openBroker(cmd, o.Definitions.Resolver, log)
+	stopCheck, err := f.openBroker(cmd, o.Definitions.Resolver, log)
 	if err != nil {
 		return err
 	}
-	defer stopAsking()
+	defer stopCheck()
 	logins := newServerLogins()
 	o.Live.Source.Observe = logins.observe(audited(&f.recording, o.Live.Source.Observe))
 	o.Live.Source.Roster = &f.roster

@@ -49,8 +49,8 @@ func (s *signInFlags) conflicts(f *serveFlags) (all []conflict) {
 	return all
 }
 
-// openBroker makes the server the authorization server of its clients. It asks the provider in the
-// background whether users can sign in there, until stop is called.
+// openBroker makes the server the authorization server of its clients. It checks in the background
+// whether users can sign in at the provider, until stop is called.
 func (f *serveFlags) openBroker(
 	cmd *cobra.Command,
 	r *stax.Resolver,
@@ -119,15 +119,15 @@ func (f *serveFlags) openBroker(
 		return nil, usage("slipway help serve describes the flags", "serve: --sign-in: %v", err)
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
-	var asking sync.WaitGroup
-	asking.Go(func() {
+	var checking sync.WaitGroup
+	checking.Go(func() {
 		if err := provider.Check(ctx, callback); err != nil && ctx.Err() == nil {
 			warnOfProvider(err, s.issuer, log)
 		}
 	})
 	return func() {
 		cancel()
-		asking.Wait()
+		checking.Wait()
 	}, nil
 }
 
