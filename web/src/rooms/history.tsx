@@ -59,7 +59,7 @@ async function load(): Promise<void> {
         name: f.name ?? f.method ?? '',
         ns: f.ns,
         took: answer?.took,
-        failed: answer ? (answer.err?.text ?? (answer.isError ? 'tool error' : '')) : made ? (made.error?.text ?? stateText[made.state]) : 'no answer',
+        failed: failureIn(answer, made),
         call: f.call ?? 0,
       })
     }
@@ -68,6 +68,13 @@ async function load(): Promise<void> {
   } catch (error) {
     loadProblem.value = failureOf(error)
   }
+}
+
+// failureIn returns why a call has no result, 'running', or ''.
+function failureIn(answer: Frame | undefined, made: Call | undefined): string {
+  if (answer) return answer.err?.text ?? (answer.isError ? 'tool error' : '')
+  if (!made) return 'no answer'
+  return made.state === 'done' ? '' : (made.error?.text ?? stateText[made.state])
 }
 
 // remember makes a call of before this page was loaded known to it.
@@ -471,7 +478,8 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: Fault[]; answ
   const has = (pointer: string) => of.expect.some((e) => e.pointer === pointer && e.does === 'equals')
   const add = (e: Expectation) => setExpectations(of.name, [...of.expect, e])
   const addDraft = async () => {
-    const { does, pointer, value } = draft.value
+    const before = draft.value
+    const { does, pointer, value } = before
     const bare = isBare(does)
     const text = bare ? JSON.stringify(value) : value || (does === 'exists' || does === 'isError' ? 'true' : '')
     try {
@@ -480,14 +488,15 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: Fault[]; answ
       problem.value = `“${text}” is not JSON: put a text in quotes`
       return
     }
-    const at = editing.value ?? of.expect.length
-    const list = [...of.expect]
-    list[at] = { pointer, does, value: text }
-    problem.value = await mistakeIn(of, list, at).catch((error) => failureOf(error).text)
+    const at = editing.value
+    const next = { pointer, does, value: text }
+    const put = (list: Expectation[]) => (at === undefined ? [...list, next] : list.map((e, i) => (i === at ? next : e)))
+    problem.value = await mistakeIn(of, put(of.expect), at ?? of.expect.length).catch((error) => failureOf(error).text)
     if (problem.value) return
-    void setExpectations(of.name, list)
+    // Another expectation may have been added meanwhile, and another one typed.
+    void setExpectations(of.name, put((saved.value.find((s) => s.name === of.name) ?? of).expect))
     editing.value = undefined
-    draft.value = { ...draft.value, value: '' }
+    if (draft.value === before) draft.value = { ...before, value: '' }
   }
   const edit = (i: number) => {
     const e = of.expect[i]!
