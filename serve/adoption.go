@@ -231,19 +231,21 @@ func (p *placer) forwardTo(w http.ResponseWriter, r *http.Request, peer *cluster
 }
 
 // byRecord finds the owner of a session by its record in the engine, or makes this replica the
-// owner. ok is false if the session has moved meanwhile.
+// owner. ok is false if the session has moved meanwhile. The engine has at most 2*recordTimeout for all its answers.
 func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placement, done, ok bool) {
 	placed = placement{
 		w: w,
 		r: r,
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), recordTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), 2*recordTimeout)
 	defer cancel()
 	err := cluster.ErrNotFound
 	key := p.at.keyOf(p.id)
 	var claim cluster.Claim
 	if p.sessions.usable.Load() && !p.sessions.isAbsent(key) {
-		claim, err = p.sessions.read(ctx, key)
+		limited, cancel := context.WithTimeout(ctx, recordTimeout)
+		claim, err = p.sessions.read(limited, key)
+		cancel()
 	}
 	switch {
 	case errors.Is(err, cluster.ErrNotFound):
@@ -284,7 +286,7 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 	if done {
 		return placed, true, true
 	}
-	err = p.adopt(r.Context(), &claim)
+	err = p.adopt(ctx, &claim)
 	p.homes.leave(home)
 	switch {
 	case err == nil, errors.Is(err, cluster.ErrConflict):
@@ -331,7 +333,7 @@ var (
 	errNotRestored = errors.New("session not restored")
 )
 
-// adopt makes this replica the owner of a session. Concurrent requests wait for the first.
+// adopt makes this replica the owner of a session. Concurrent requests wait for the first, at most until ctx ends.
 func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 	a := p.sessions
 	a.mu.Lock()
@@ -367,9 +369,7 @@ func (p *placer) adopt(ctx context.Context, claim *cluster.Claim) error {
 		how = adoptedHandover
 		releasedBy = claim.Owner
 	}
-	limited, cancel := context.WithTimeout(ctx, 2*recordTimeout)
-	revision, err := p.replica.Adopt(limited, key, claim, releasedBy, p.at.ttl())
-	cancel()
+	revision, err := p.replica.Adopt(ctx, key, claim, releasedBy, p.at.ttl())
 	if err != nil {
 		return err
 	}

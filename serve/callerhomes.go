@@ -217,7 +217,8 @@ func (c *callerHomes) holder(ctx context.Context, id string, q homeQuery) *clust
 	return c.replica.Holder(ctx, id)
 }
 
-// byRecord finds the home of a caller by its record in the engine, or makes this replica the home.
+// byRecord finds the home of a caller by its record in the engine, or makes this replica the home. It takes at most
+// 2*recordTimeout, however many questions the engine leaves without an answer.
 func (c *callerHomes) byRecord(
 	ctx context.Context,
 	caller string,
@@ -226,6 +227,8 @@ func (c *callerHomes) byRecord(
 	if !c.sessions.usable.Load() {
 		return nil, nil, errNoRecords
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
+	defer cancel()
 	limited, cancel := context.WithTimeout(ctx, recordTimeout)
 	claim, err := c.sessions.read(limited, homeKey(caller))
 	cancel()
@@ -253,7 +256,8 @@ func (c *callerHomes) byRecord(
 }
 
 // claim makes this replica the home of a caller, and enters it. old is the record of the previous home, or nil. Of
-// concurrent requests, one claims the home; the others get [cluster.ErrConflict] afterwards.
+// concurrent requests, one claims the home, until its deadline even if it is cancelled; the others get
+// [cluster.ErrConflict] afterwards.
 func (c *callerHomes) claim(
 	ctx context.Context,
 	caller string,
@@ -279,7 +283,9 @@ func (c *callerHomes) claim(
 		caller: caller,
 		of:     c,
 	}
-	err := c.acquire(context.WithoutCancel(ctx), h, old) // other requests wait for it; it is bounded
+	acquires, cancel := untilDeadline(ctx) // other requests wait for it
+	err := c.acquire(acquires, h, old)
+	cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.claiming, caller)
@@ -296,6 +302,15 @@ func (c *callerHomes) claim(
 	return h, nil
 }
 
+// untilDeadline returns a context that ends with the deadline of ctx, but is not cancelled with it.
+func untilDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	alone := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(alone, deadline)
+	}
+	return context.WithCancel(alone)
+}
+
 // acquire writes the record of a new home.
 func (c *callerHomes) acquire(ctx context.Context, h *callerHome, old *cluster.Claim) error {
 	waiting, cancel := context.WithTimeout(ctx, c.replica.Lease()/8)
@@ -305,8 +320,6 @@ func (c *callerHomes) acquire(ctx context.Context, h *callerHome, old *cluster.C
 		return errNoLease
 	}
 	if old != nil {
-		ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
-		defer cancel()
 		revision, err := c.replica.Adopt(ctx, homeKey(h.caller), old, "", c.ttl())
 		if err == nil {
 			h.adopted(revision, term)
