@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -260,14 +261,12 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 // keep, unlike the lists of packages hophttp and stax, since an unknown header may be a credential; none of
 // theirs about connections is in it.
 func isProtocolHeader(name string) bool {
-	switch name = http.CanonicalHeaderKey(name); name {
-	case "Accept", "Content-Type", "Last-Event-Id", "User-Agent":
-		return true
-	case headerSession:
-		return false
-	}
-	return strings.HasPrefix(name, "Mcp-")
+	name = http.CanonicalHeaderKey(name)
+	return slices.Contains(keptHeaders[:], name) || strings.HasPrefix(name, "Mcp-") && name != headerSession
 }
+
+// keptHeaders are the protocol headers without the prefix of the protocol, in canonical form.
+var keptHeaders = [...]string{"Accept", "Content-Type", "Last-Event-Id", "User-Agent"}
 
 // sameHost reports whether data for one URL may be sent to the other: the host and port
 // are the same, or http changes to https.

@@ -9,7 +9,12 @@ import (
 // TestProtocolHeaders verifies that what another host may see has no header of a connection, and nothing that
 // describes the sender.
 func TestProtocolHeaders(t *testing.T) {
-	for _, name := range append(hophttp.NotForwarded(), "Authorization", "Cookie", "Dpop", headerSession) {
+	for _, name := range keptHeaders {
+		if hophttp.OfHop(name) {
+			t.Errorf("%s is of one hop", name)
+		}
+	}
+	for _, name := range []string{"Authorization", "Connection", "Cookie", "Dpop", "X-Forwarded-For", headerSession} {
 		if isProtocolHeader(name) {
 			t.Errorf("%s follows redirects to other hosts", name)
 		}

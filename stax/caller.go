@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/hophttp"
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -96,7 +97,7 @@ func callerHeader(p *mcp.Principal, name string) (string, error) {
 // would make the server trust the sender in other ways than who the caller is.
 func reservedHeader(name string) bool {
 	name = http.CanonicalHeaderKey(name)
-	if framesMessages(name) {
+	if framesMessages(name) || hophttp.OfHop(name) {
 		return true
 	}
 	for _, prefix := range []string{"Proxy-", "Sec-", "Access-Control-", "Accept", "Content-", "If-", "Cookie",
@@ -108,10 +109,9 @@ func reservedHeader(name string) bool {
 	switch name {
 	case "Via", "Date", "Range", "Origin", "Referer", "User-Agent", "Cache-Control", "Pragma",
 		"Authorization", "Dpop", "Www-Authenticate", "Signature", "Signature-Input", "Client-Cert", "Client-Cert-Chain",
-		"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port",
-		"X-Forwarded-Prefix", "X-Forwarded-Server", "X-Forwarded-Scheme", "X-Forwarded-Ssl", "X-Forwarded-Access-Token",
-		"X-Forwarded-Client-Cert", "X-Real-Ip", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
-		"X-Original-Url", "X-Rewrite-Url":
+		"X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Server", "X-Forwarded-Scheme", "X-Forwarded-Ssl",
+		"X-Forwarded-Access-Token", "X-Forwarded-Client-Cert", "X-Real-Ip", "X-Http-Method", "X-Http-Method-Override",
+		"X-Method-Override", "X-Original-Url", "X-Rewrite-Url":
 		return true
 	}
 	return false

@@ -2,21 +2,22 @@ package hophttp
 
 import (
 	"net/textproto"
+	"slices"
 	"testing"
 )
 
-// TestNotForwarded verifies that the table has canonical names, which lookups need, and that all of it counts.
-func TestNotForwarded(t *testing.T) {
-	for _, name := range NotForwarded() {
+// TestHopFields verifies that the tables have canonical names, which lookups need, and that all of them count.
+func TestHopFields(t *testing.T) {
+	for _, name := range slices.Concat(connectionFields[:], hopFields[:]) {
 		if canonical := textproto.CanonicalMIMEHeaderKey(name); canonical != name {
 			t.Errorf("%s is not canonical: want %s", name, canonical)
 		}
-		if forwards(name) {
+		if !OfHop(name) || forwards(name) {
 			t.Errorf("%s is forwarded", name)
 		}
 	}
 	for _, name := range []string{"Authorization", "Cookie", "Mcp-Session-Id", "Accept"} {
-		if !forwards(name) {
+		if OfHop(name) || !forwards(name) {
 			t.Errorf("%s is not forwarded", name)
 		}
 	}

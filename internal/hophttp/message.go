@@ -242,9 +242,14 @@ var connectionFields = [...]string{
 // next.
 func OfConnection(name string) bool { return slices.Contains(connectionFields[:], name) }
 
-// NotForwarded returns the names of all fields that a request to another replica does not copy: those of one
-// connection, and those that each hop writes itself.
-func NotForwarded() []string { return slices.Concat(connectionFields[:], hopFields[:]) }
+// hopFields are the fields that each hop writes itself, in canonical form.
+var hopFields = [...]string{
+	"Host", "Content-Length", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+}
+
+// OfHop reports whether a field, in canonical form, is of one hop: of its connection, or one that each hop writes
+// itself.
+func OfHop(name string) bool { return OfConnection(name) || slices.Contains(hopFields[:], name) }
 
 // canonical returns the canonical form of a name.
 func canonical(name string) string {

@@ -621,14 +621,9 @@ func appendField(b []byte, name, value string) ([]byte, error) {
 	return append(b, value...), nil
 }
 
-// hopFields are the fields that each hop writes itself.
-var hopFields = [...]string{
-	"Host", "Content-Length", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
-}
-
 // forwards reports whether a field of a request is sent.
 func forwards(name string) bool {
-	return !slices.Contains(hopFields[:], name) && !OfConnection(name) && !strings.HasPrefix(name, prefixBetween)
+	return !OfHop(name) && !strings.HasPrefix(name, prefixBetween)
 }
 
 // namedByConnection returns the fields that Connection names, mostly nil.
