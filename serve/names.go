@@ -24,6 +24,8 @@ type missingNames struct {
 	// cat and set are those of the last complete check. Another check of them would find the same.
 	cat *mcp.Catalog
 	set *policy.Set
+	// compared is how many names of the catalog and the policy were compared in total, which a test bounds.
+	compared int
 }
 
 // note reports whether a pattern that matches nothing was not reported yet, and notes that it is now.
@@ -181,6 +183,7 @@ func (o *Options) provePolicy(ctx context.Context, cat *mcp.Catalog, set *policy
 		server, name, _ := strings.Cut(item, "/")
 		check(item, open[server], offered.has(item, name, slices.Contains(o.SourceNames, server)))
 	}
+	o.missing.compared += offered.compared
 	if len(missing) > 0 {
 		printed := missing[:min(len(missing), maxMissing)]
 		o.Logger.Warn("policy has rules about servers, tools or prompts that do not exist",
@@ -202,6 +205,7 @@ type catalogNames struct {
 	// withheld are the names of those that are not offered, perhaps with a prefix. They are reversed and in
 	// order, so that one with an ending is found by binary search.
 	withheld []string
+	compared int // how many names has has compared
 }
 
 // namesIn returns the names in cat.
@@ -238,7 +242,10 @@ func (c *catalogNames) has(item, name string, whole bool) bool {
 		return true
 	}
 	end := reversed(name)
-	at, _ := slices.BinarySearch(c.withheld, end)
+	at, _ := slices.BinarySearchFunc(c.withheld, end, func(name, end string) int {
+		c.compared++
+		return strings.Compare(name, end)
+	})
 	return at < len(c.withheld) && strings.HasPrefix(c.withheld[at], end)
 }
 
