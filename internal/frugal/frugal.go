@@ -41,6 +41,14 @@ func Run(growth int, work func() error) error {
 	return work()
 }
 
+// Free returns unused memory to the system after [Run], which takes a garbage collection. It does nothing if the
+// program sets the percentage, or while another call of Run has an effect.
+func Free() {
+	if os.Getenv("GOGC") == "" && read("/gc/gogc:percent") == usualPercent {
+		debug.FreeOSMemory()
+	}
+}
+
 // turn is held by the call of [Run] that has an effect: the percentage belongs to the process.
 var turn = make(chan struct{}, 1)
 
@@ -93,8 +101,13 @@ func (p *pacer) set(percent int) {
 
 // percentFor returns the percentage by which the heap grows by growth bytes.
 func percentFor(growth int) int {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	live := max(1, sample[0].Value.Uint64())
+	live := max(1, read("/gc/heap/live:bytes"))
 	return int(min(max(uint64(growth)*100/live, minPercent), maxPercent))
+}
+
+// read returns a metric of the runtime.
+func read(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
