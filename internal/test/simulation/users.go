@@ -125,29 +125,35 @@ func (w *world) runClient(ctx context.Context, name string, version mcp.Version)
 
 // textOf returns the text of a result. An error of the tool is an error.
 func textOf(r *mcp.CallToolResult) (string, error) {
-	raw, err := json.Marshal(r)
-	if err != nil {
-		return "", err
+	if r.Raw != nil {
+		var result encodedResult
+		if err := json.Unmarshal(r.Raw.Bytes(), &result); err != nil {
+			return "", err
+		}
+		return result.text()
 	}
-	return textOfJSON(raw)
+	if len(r.Content) != 1 {
+		return "", fmt.Errorf("a result with %d parts", len(r.Content))
+	}
+	if r.IsError {
+		return "", errors.New("tool error: " + r.Content[0].Text)
+	}
+	return r.Content[0].Text, nil
 }
 
-// textOfJSON returns the text of a tool result. A tool error is an error.
-func textOfJSON(raw []byte) (string, error) {
-	var result struct {
-		Content []struct{ Text string }
-		IsError bool
+// encodedResult is a tool result as a client decodes it, in one pass: many answers have several MB.
+type encodedResult struct {
+	Content []struct{ Text string }
+	IsError bool
+}
+
+// text returns the text of a result. An error of the tool is an error.
+func (r *encodedResult) text() (string, error) {
+	decoded := &mcp.CallToolResult{IsError: r.IsError}
+	for _, c := range r.Content {
+		decoded.Content = append(decoded.Content, mcp.Text(c.Text))
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return "", err
-	}
-	if len(result.Content) != 1 {
-		return "", fmt.Errorf("a result with %d parts", len(result.Content))
-	}
-	if result.IsError {
-		return "", errors.New("tool error: " + result.Content[0].Text)
-	}
-	return result.Content[0].Text, nil
+	return textOf(decoded)
 }
 
 // pause waits before the next call of a caller, and reports whether it should make one.
@@ -325,7 +331,7 @@ func (u *user) callOnce(c *call, target string) {
 func (u *user) parse(r *reply, c *call) (answer, error) {
 	var m struct {
 		ID     any
-		Result json.RawMessage
+		Result *encodedResult
 		Error  json.RawMessage
 	}
 	err := json.Unmarshal(r.body, &m)
@@ -339,7 +345,7 @@ func (u *user) parse(r *reply, c *call) (answer, error) {
 	if m.Error != nil || r.status != http.StatusOK {
 		return answer{}, fmt.Errorf("%s", m.Error)
 	}
-	text, err := textOfJSON(m.Result)
+	text, err := m.Result.text()
 	if err != nil {
 		return answer{}, err
 	}
