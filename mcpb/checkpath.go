@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 // CheckPath is [Check] for the file or folder at name: a folder with a manifest, a packed
@@ -69,12 +70,17 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	var link *LinkError
 	switch {
 	case errors.As(err, &link):
+		hint := "add /" + link.Name + " to " + IgnoreName
+		if link.Link {
+			hint = "slipway bundle pack --links skip excludes links"
+		}
 		more = append(more, check.Reporter{File: o.Where(link.Name)}.Finding(rulePackLink, "",
-			"slipway bundle pack --links skip excludes links", "%s", link.Reason))
+			hint, "%s", link.Reason))
 	case err != nil:
 		return nil, nil, err
 	default:
 		more = append(s.warnings(), s.development(o.Where)...)
+		more = append(more, s.collision(o.Where)...)
 		if o.Skip == nil {
 			o.Skip = s.skips()
 		}
@@ -90,6 +96,19 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 		report.Add(more...)
 	}
 	return m, report, err
+}
+
+// collision returns the finding for two names that packing refuses because some systems treat
+// them as the same file.
+func (s *Selection) collision(where func(string) string) []check.Finding {
+	var refused *ArchiveError
+	if !errors.As(zip.CheckNames(s.names()), &refused) || !refused.Rule.Is(zip.RuleCollision) {
+		return nil
+	}
+	return []check.Finding{
+		check.Reporter{File: where(refused.Name)}.Finding(refused.Rule, "",
+			"rename one of them, or exclude it with "+IgnoreName, "%s", refused.Reason),
+	}
 }
 
 // bare reports whether the selection contains only a manifest and images: a draft, which

@@ -184,14 +184,19 @@ func (o *PackOptions) writeCompanions(report *PackReport) error {
 	return put(o.SBOM, sbom)
 }
 
-// admit refuses names, and more files or bytes, than readers accept. The compression ratio
-// is checked later.
-func (s *Selection) admit(limits *Limits) error {
+// names returns the names of the files to pack.
+func (s *Selection) names() []string {
 	names := make([]string, len(s.Files))
 	for i := range s.Files {
 		names[i] = s.Files[i].Name
 	}
-	if err := zip.CheckNames(names); err != nil {
+	return names
+}
+
+// admit refuses names, and more files or bytes, than readers accept. The compression ratio
+// is checked later.
+func (s *Selection) admit(limits *Limits) error {
+	if err := zip.CheckNames(s.names()); err != nil {
 		return err
 	}
 	budget := zip.NewBudget(limits)

@@ -35,6 +35,8 @@ type LinkError struct {
 	Name string
 	// Reason is the problem in words.
 	Reason string
+	// Link reports whether it is a symbolic link, which [LinksSkip] excludes.
+	Link bool
 }
 
 // Error implements the error interface.
@@ -193,6 +195,7 @@ func (s *Selection) visit(
 		return &LinkError{
 			Name:   name,
 			Reason: "it is a device, a pipe or a socket",
+			Link:   link,
 		}
 	case slices.ContainsFunc(s.except, func(e os.FileInfo) bool {
 		return os.SameFile(e, info)
@@ -222,6 +225,7 @@ func (s *Selection) follow(
 		return nil, &LinkError{
 			Name:   name,
 			Reason: "it is a link",
+			Link:   true,
 		}
 	}
 	if target.Mode()&fs.ModeSymlink != 0 {
@@ -233,6 +237,7 @@ func (s *Selection) follow(
 		return nil, &LinkError{
 			Name:   name,
 			Reason: reason,
+			Link:   true,
 		}
 	}
 	if !target.IsDir() {
@@ -245,6 +250,7 @@ func (s *Selection) follow(
 			return nil, &LinkError{
 				Name:   name,
 				Reason: "it is a link to a folder that it is in",
+				Link:   true,
 			}
 		}
 		if up == "." {
@@ -257,6 +263,7 @@ func (s *Selection) follow(
 		return nil, &LinkError{
 			Name:   name,
 			Reason: "it is a link to a folder that it is in",
+			Link:   true,
 		}
 	}
 	return append(slices.Clone(above), target), nil

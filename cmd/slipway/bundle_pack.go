@@ -146,7 +146,10 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 		printFindings(cmd, invalid.Report)
 		return no("see slipway bundle validate "+dir, "%s: %v", dir, err)
 	case errors.As(err, &link):
-		hint := fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)
+		hint := fmt.Sprintf("add /%s to %s", link.Name, mcpb.IgnoreName)
+		if link.Link {
+			hint += ", or use --links skip"
+		}
 		return denied(hint, "%s: %v", dir, link)
 	case errors.As(err, &archive) && archive.ExceedsLimit():
 		return denied("exclude files with "+mcpb.IgnoreName+"; slipway bundle pack "+dir+" --list shows what is packed",
