@@ -258,7 +258,7 @@ func (a *installing) makePlan(merged *stax.Merged) error {
 		return err
 	}
 	if a.plan, a.report, err = clients.NewPlan(merged, state, &a.PlanOptions); err != nil {
-		return usage("slipway config clients lists files and scopes", "add: %v", err)
+		return clientFileFailure("add", err)
 	}
 	return nil
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
 // defaultDefinitions is the file that config add writes to by default.
@@ -181,7 +180,7 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	if a.Registry, err = registryClient(cmd); err != nil {
 		return err
 	}
-	state, err := clients.StateDir()
+	state, err := stateDir()
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ would be lost, 6 a project file leads outside the project through a link.
 
 // openState reads the state of the current user.
 func openState() (*clients.State, error) {
-	dir, err := clients.StateDir()
+	dir, err := stateDir()
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	}
 	plan, report, err := clients.NewPlan(merged, state, &a.PlanOptions)
 	if err != nil {
-		return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
+		return nil, nil, clientFileFailure("config apply", err)
 	}
 	if len(plan.Files) == 0 {
 		return nil, nil, no("name one with --client; slipway config clients lists them",

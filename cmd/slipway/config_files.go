@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -37,6 +39,25 @@ func userFile() (string, error) {
 		return "", badInput("set HOME", "%v", err)
 	}
 	return file, nil
+}
+
+// stateDir returns the state folder of the user.
+func stateDir() (string, error) {
+	dir, err := clients.StateDir()
+	if err != nil {
+		return "", badInput("set HOME, or SLIPWAY_STATE_DIR to a folder", "no state folder: %v", err)
+	}
+	return dir, nil
+}
+
+// clientFileFailure returns the failure for a client whose file has no path: the client has
+// none in the scope, or the home folder is unknown.
+func clientFileFailure(command string, err error) *failure {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return badInput("set HOME", "%s: %v", command, err)
+	}
+	return usage("slipway config clients lists files and scopes", "%s: %v", command, err)
 }
 
 // defaultFiles returns the definitions files of a command: the given ones, or else the file

@@ -86,7 +86,7 @@ func importAll(
 		if path == "" {
 			var err error
 			if path, _, err = place.Path(&list[i], scope); err != nil {
-				return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
+				return nil, nil, clientFileFailure("config import", err)
 			}
 		}
 		// Several clients can share a file.

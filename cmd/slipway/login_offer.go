@@ -16,7 +16,6 @@ import (
 	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/visible"
-	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
 // storeKeyVariable selects where the key of stored logins is: keychain, or file:PATH.
@@ -29,9 +28,9 @@ func credentialStore(cmd *cobra.Command) (*identity.Store, error) {
 
 // openStore returns the store in a folder of the state folder. kept is what it contains.
 func openStore(cmd *cobra.Command, folder, kept string) (*identity.Store, error) {
-	dir, err := clients.StateDir()
+	dir, err := stateDir()
 	if err != nil {
-		return nil, fmt.Errorf("find the state folder: %w", err)
+		return nil, err
 	}
 	opts := &identity.StoreOptions{
 		Created: func(place string) {

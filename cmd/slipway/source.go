@@ -21,14 +21,17 @@ import (
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
 
 // openSource is one source in a client command.
 type openSource struct {
-	// arg is the source as typed, and cat its catalog when it was opened.
+	// arg names the source in messages, typed is how to type it again, and cat is its catalog
+	// when it was opened.
 	arg    string
+	typed  string
 	source mcp.Source
 	cat    *mcp.Catalog
 	// answers answers the questions of the server, or is nil.
@@ -256,6 +259,7 @@ func withOpened(cmd *cobra.Command, arg string, logins *serverLogins, change fun
 	logTime(log, "opened", began, "source", open.Argument(arg).PublicName())
 	// From here on, do sees only what the lock permits.
 	src = lock.over([]string{arg}, []mcp.Source{src})[0]
+	typed := typeableSource(arg)
 	arg = shownSource(arg)
 	defer closeSource(src)
 	cat, err := src.Catalog(ctx)
@@ -273,6 +277,7 @@ func withOpened(cmd *cobra.Command, arg string, logins *serverLogins, change fun
 	defer func() { logTime(log, "request done", began) }()
 	return do(&openSource{
 		arg:    arg,
+		typed:  typed,
 		source: src,
 		cat:    cat,
 	})
@@ -284,6 +289,14 @@ func shownSource(arg string) string {
 		arg = open.Argument(arg).Name()
 	}
 	return open.Argument(arg).Redacted()
+}
+
+// typeableSource returns a source as a shell command has it at its end, without secrets.
+func typeableSource(arg string) string {
+	if argv := open.Argument(arg).Argv(); argv != nil {
+		return open.Argument(open.Command(secrets.Command(argv))).Typed()
+	}
+	return open.Argument(open.Argument(arg).Redacted()).Typed()
 }
 
 // closeSource closes a source if it can be closed.
@@ -396,7 +409,11 @@ func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 
 // meant returns the hint for a name that does not exist.
 func (c *openSource) meant(name string, known []string, listing string) string {
-	return didYouMean(name, known, "slipway ls "+c.arg+" "+listing+" lists them")
+	words := c.typed + " " + listing
+	if strings.HasPrefix(c.typed, "-- ") { // flags after it would be those of the command
+		words = listing + " " + c.typed
+	}
+	return didYouMean(name, known, "slipway ls "+words+" lists them")
 }
 
 // isWebURL reports whether a text is an http or https URL.

@@ -3,6 +3,7 @@ package clients
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -152,7 +153,11 @@ func (p *Place) expand(template string, scope Scope) (string, error) {
 		if home == "" {
 			var err error
 			if home, err = os.UserHomeDir(); err != nil {
-				return "", err
+				return "", &fs.PathError{
+					Op:   "find",
+					Path: template,
+					Err:  err,
+				}
 			}
 		}
 		template = home + rest
