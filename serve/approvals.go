@@ -295,15 +295,16 @@ func (q *query) consent(d *policy.Decision, missing []*policy.Rule) error {
 }
 
 // unanswered returns the denial for a question without a usable answer: err is a [*mcp.Error] with
-// [mcp.CodeInvalidParams] for answers that do not match the form, and otherwise why the client cannot ask.
+// [mcp.CodeInvalidParams] for answers that do not match the form, and otherwise why there is no answer, such as a
+// client that cannot ask or that fails to.
 func (q *query) unanswered(d *policy.Decision, err error) error {
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeInvalidParams {
 		q.note(d, "invalid")
 		return q.refuse(d, ", and "+e.Message)
 	}
-	q.note(d, "impossible")
-	return q.refuse(d, ", and "+errNotAsked.Error()+": "+err.Error())
+	q.note(d, "failed")
+	return q.refuse(d, ", and asking the user failed: "+err.Error())
 }
 
 func (q *query) note(d *policy.Decision, approval string) {

@@ -29,6 +29,7 @@ type asker struct {
 	id       int
 	question string // the last one
 	answer   string // the result of elicitation/create
+	failure  string // its error, instead of a result
 }
 
 func newAsker(t *testing.T, url string) *asker {
@@ -75,7 +76,11 @@ func (a *asker) request(method, params string) string {
 		switch {
 		case m.Method == "elicitation/create":
 			a.question = m.Params.Message
-			a.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, a.answer))
+			outcome := `"result":` + a.answer
+			if a.failure != "" {
+				outcome = `"error":` + a.failure
+			}
+			a.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, outcome))
 		case string(m.ID) == fmt.Sprint(a.id):
 			return string(text)
 		}
@@ -199,6 +204,35 @@ func TestInvalidApproval(t *testing.T) {
 	}
 }
 
+// TestFailedQuestion verifies that a denial after a client that has asked, and failed, does not call the client
+// unable to ask.
+func TestFailedQuestion(t *testing.T) {
+	var log bytes.Buffer
+	audit, err := serve.NewAudit(&log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &serve.Options{Auth: companyTokens(t)}
+	o.Audit = audit
+	o.Policy = policyOf(t, approvalRules, nil)
+	s := httptest.NewServer(serve.NewHandler(company{servers: []string{"a", "b", "c"}}, o))
+	t.Cleanup(s.Close)
+	a := newAsker(t, s.URL)
+	a.failure = `{"code":-32603,"message":"the window was closed"}`
+	got := a.call("a_run")
+	const want = "requires the user's approval, and asking the user failed: " +
+		"the client answered elicitation/create with an error: "
+	if !strings.Contains(got, want) || !strings.Contains(got, "window was closed") || strings.Contains(got, "cannot ask") {
+		t.Errorf("%s, want %q", got, want)
+	}
+	if err := audit.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), `"approval":"failed"`) {
+		t.Errorf("the audit log has no failed approval:\n%s", log.String())
+	}
+}
+
 // TestApprovalOfServer: a rule that requires consent to a server lets the client connect, which
 // is then asked at each use. The consent covers neither what is forbidden nor other rules.
 func TestApprovalOfServer(t *testing.T) {
@@ -248,7 +282,7 @@ func TestApprovalsModern(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Body.String()
 	}
-	if got := call(`{}`, ""); !strings.Contains(got, "cannot ask the user") || strings.Contains(got, "ran a_run") {
+	if got := call(`{}`, ""); !strings.Contains(got, "does not declare a cap") || strings.Contains(got, "ran a_run") {
 		t.Errorf("a client that cannot ask: %s", got)
 	}
 	asked := call(`{"elicitation":{}}`, "")

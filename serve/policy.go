@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -482,6 +481,3 @@ func (q *query) hidden(name string) error {
 	}
 	return mcp.ResourceNotFound(name, "")
 }
-
-// errNotAsked is the reason why consent could not be asked for.
-var errNotAsked = errors.New("the client cannot ask the user")
