@@ -38,8 +38,16 @@ var hosts = []host{
 	{"cloudflare-pages", []string{"cloudflare"}, []string{"cloudflare-remote"}, (*plan).cloudflarePages},
 	{"netlify", []string{"netlify"}, []string{"netlify-remote"}, (*plan).netlify},
 	{"vercel", []string{"vercel"}, []string{"vercel-remote"}, (*plan).vercel},
-	{"deno", []string{"static", "deno"}, []string{"deno-remote"}, (*plan).deno},
-	{"node", []string{"static", "node-server", "node"}, []string{"node-server", "node-remote"}, (*plan).node},
+	{
+		"deno",
+		[]string{"static", "port", "deno-server", "deno"}, []string{"port", "deno-server", "deno-remote"},
+		(*plan).deno,
+	},
+	{
+		"node",
+		[]string{"static", "port", "node-server", "node"}, []string{"port", "node-server", "node-remote"},
+		(*plan).node,
+	},
 	{"lambda", []string{"lambda", "lambda-handler"}, []string{"lambda-remote", "lambda-handler"}, (*plan).lambda},
 }
 

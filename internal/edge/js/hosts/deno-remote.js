@@ -1,4 +1,4 @@
 // A program for Deno and Deno Deploy.
+// Usage: deno run --allow-net mcp.js [PORT]
 
-Deno.serve({ port: Number(Deno.args[0] ?? 8000) }, (request) =>
-  new URL(request.url).pathname === CONFIG.path ? remoteEndpoint(request) : new Response('Not found\n', { status: 404 }));
+listenOn(remoteEndpoint, () => new Response('Not found\n', { status: 404 }));

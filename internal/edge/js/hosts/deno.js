@@ -1,4 +1,5 @@
 // A program for Deno and Deno Deploy: it serves the published folder and the endpoint.
+// Usage: deno run --allow-net --allow-read mcp.js [PORT]
 
 const published = new URL(CONFIG.published, import.meta.url);
 
@@ -12,5 +13,4 @@ const deployedFile = async (path) => {
 };
 const denoEndpoint = endpointOf((path) => deployedFile(CONFIG.site.slice(1) + path), { seconds: 60, checksums: true });
 
-Deno.serve({ port: Number(Deno.args[0] ?? 8000) }, (request) =>
-  new URL(request.url).pathname === CONFIG.path ? denoEndpoint(request) : staticFile(request, deployedFile));
+listenOn(denoEndpoint, (request) => staticFile(request, deployedFile));

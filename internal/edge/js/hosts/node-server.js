@@ -1,15 +1,3 @@
-/** Prints one line to stderr and exits: for settings with which the server cannot start. */
-function refuse(message) {
-  console.error(`mcp-server: ${message}`);
-  process.exit(1);
-}
-
-function ownPort() {
-  const text = process.argv[2] ?? process.env.PORT ?? '8080';
-  if (!/^[0-9]+$/.test(text) || Number(text) > 65535) refuse(`the port ${JSON.stringify(text)} is not a number from 0 to 65535`);
-  return Number(text);
-}
-
 function ownAddress() {
   return process.argv[3] ?? process.env.ADDRESS ?? '127.0.0.1';
 }
@@ -35,11 +23,8 @@ function listenOn(endpoint, others) {
     }
   });
   server.requestTimeout = 30_000;
-  const wanted = { host: ownAddress(), port: ownPort() };
-  server.on('error', (e) => {
-    const why = e.code === 'EADDRINUSE' ? 'the port is in use' : e.message;
-    refuse(`cannot listen on port ${wanted.port} of ${wanted.host}: ${why}`);
-  });
+  const wanted = { host: ownAddress(), port: portOf(process.argv[2] ?? process.env.PORT ?? '8080') };
+  server.on('error', (e) => refusePort(wanted, e.code === 'EADDRINUSE', e));
   server.listen(wanted, () => {
     const { address, port } = server.address();
     console.log(`http://${address.includes(':') ? `[${address}]` : address}:${port}${CONFIG.path}`);
