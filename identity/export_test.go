@@ -31,7 +31,6 @@ func ParseChallenge(values ...string) Challenge {
 
 // Functions for tests.
 var (
-	MetadataAddresses = metadataAddresses
 	ResourceAddresses = resourceAddresses
 	CoversResource    = coversResource
 )

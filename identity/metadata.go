@@ -272,7 +272,7 @@ func (w *web) authorizationServer(ctx context.Context, issuer string) (*serverMe
 		return nil, fmt.Errorf("authorization server: %w", err)
 	}
 	var absent error = &noMetadataError{issuer}
-	for _, address := range metadataAddresses(issuer) {
+	for _, address := range MetadataAddresses(issuer) {
 		var doc serverMetadata
 		err := w.getJSON(ctx, address, &doc)
 		if errors.Is(err, errNoDocument) {
@@ -299,10 +299,10 @@ func (w *web) authorizationServer(ctx context.Context, issuer string) (*serverMe
 	return nil, absent
 }
 
-// metadataAddresses are the addresses of an issuer's metadata in the order of the
+// MetadataAddresses returns the addresses of an issuer's metadata in the order of the
 // specification: RFC 8414, then OpenID Connect Discovery with the path inserted and with
-// it appended.
-func metadataAddresses(issuer string) []string {
+// it appended. Each address occurs once. The result is nil if the issuer is not a URL.
+func MetadataAddresses(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return nil

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/slipway-mcp/slipway/identity"
 )
 
 // keys is one version of an issuer's keys. It is immutable.
@@ -217,6 +219,27 @@ func (s *keySet) refetch(ctx context.Context, sum string) (done bool, err error)
 	return sum == "" || !s.outdated(sum), nil
 }
 
+// prepare fetches the keys before the first token needs them, unless a token is fetching them. A failure
+// is returned, and does not make the first token wait for the pause after a failure.
+func (s *keySet) prepare(ctx context.Context) error {
+	select {
+	case s.fetching <- struct{}{}:
+		defer func() { <-s.fetching }()
+	default:
+		return nil
+	}
+	if s.state.Load() != nil {
+		return nil
+	}
+	err := s.fetch(ctx, false)
+	if err != nil {
+		s.mu.Lock()
+		s.tried, s.failure = time.Time{}, nil
+		s.mu.Unlock()
+	}
+	return err
+}
+
 // due reports whether the last fetch was long enough ago for another one.
 func (s *keySet) due(now time.Time) bool {
 	wait, _ := s.untilDue(now)
@@ -386,18 +409,8 @@ func (s *keySet) get(ctx context.Context) (*keys, error) {
 // discover reads the location of the keys from the issuer's metadata, trying the
 // addresses in the same order as MCP clients.
 func (s *keySet) discover(ctx context.Context) (string, error) {
-	issuer, err := url.Parse(s.opts.Issuer)
-	if err != nil {
-		return "", err
-	}
-	root := issuer.Scheme + "://" + issuer.Host
-	path := strings.TrimSuffix(issuer.Path, "/")
 	var failures []error
-	for _, address := range []string{
-		root + "/.well-known/oauth-authorization-server" + path,
-		root + "/.well-known/openid-configuration" + path,
-		root + path + "/.well-known/openid-configuration",
-	} {
+	for _, address := range identity.MetadataAddresses(s.opts.Issuer) {
 		text, err := s.download(ctx, address)
 		if err != nil {
 			failures = append(failures, err)

@@ -88,7 +88,7 @@ func allowedAlgorithms() []jose.SignatureAlgorithm {
 }
 
 // NewJWT returns a verifier for the tokens of an issuer. opts is required, and copied.
-// Nothing is fetched until the first token arrives. The error is an issuer or JWKS URL that
+// Nothing is fetched until [Serve] starts, or the first token arrives. The error is an issuer or JWKS URL that
 // is neither https nor on this machine, a missing audience, or an algorithm that is not
 // allowed.
 func NewJWT(opts *JWTOptions) (*JWT, error) {

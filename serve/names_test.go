@@ -197,9 +197,9 @@ type warned struct {
 	stop func()
 }
 
-func (w warned) Handle(context.Context, slog.Record) error {
+func (w warned) Handle(ctx context.Context, r slog.Record) error {
 	w.stop()
-	return nil
+	return w.Handler.Handle(ctx, r)
 }
 
 // TestNamesAtScale verifies that the work for a policy with many names does not grow with their number times that

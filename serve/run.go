@@ -127,6 +127,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	handler.hop.run()
 	defer handler.hop.close()
 	defer handler.connect.run()()
+	defer o.checkIssuers(ctx)()
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
