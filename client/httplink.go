@@ -402,7 +402,11 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 		return nil, &UnreadableError{err}
 	}
 	status := l.endpoint.statusError(resp, text)
-	status.Body = "it does not contain an answer to the request: " + status.Body
+	why := "it does not contain an answer to the request"
+	if status.Body != "" {
+		why += ": " + status.Body
+	}
+	status.Body = why
 	return nil, status
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -202,7 +203,8 @@ func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source
 	if err == nil {
 		return src, nil
 	}
-	if showsServer(err) {
+	var noSite *staticmcp.SiteError
+	if showsServer(err) || errors.As(siteErr, &noSite) && noSite.PostOnly() {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: the site error is more useful

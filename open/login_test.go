@@ -80,3 +80,22 @@ func TestOpenServerThatIsDown(t *testing.T) {
 		web.Close()
 	}
 }
+
+// TestOpenServerWithUnreadableAnswers guards the error for a URL that refuses GET, so it is no
+// site, and whose answers to POST are not the protocol's.
+func TestOpenServerWithUnreadableAnswers(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.Error(w, "POST only", http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<html>Log in</html>"))
+	}))
+	defer web.Close()
+	_, err := open.Open(t.Context(), web.URL+"/mcp", nil)
+	const want = "HTTP status 200 OK: it does not contain an answer to the request"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("Open = %v, want an error that ends with %q", err, want)
+	}
+}

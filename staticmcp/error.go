@@ -1,6 +1,10 @@
 package staticmcp
 
-import "github.com/slipway-mcp/slipway/internal/site"
+import (
+	"errors"
+
+	"github.com/slipway-mcp/slipway/internal/site"
+)
 
 // SiteError is why a site as a whole cannot be opened or checked.
 type SiteError struct {
@@ -26,6 +30,9 @@ func (e *SiteError) Reason() string {
 // Detail returns the part of the cause that Reason omits because the clients of a site see
 // it, such as an address in the local network, or "".
 func (e *SiteError) Detail() string { return site.Detail(e.Err) }
+
+// PostOnly reports whether the host does not allow GET for the manifest, as MCP servers do.
+func (e *SiteError) PostOnly() bool { return errors.As(e.Err, new(*site.PostOnly)) }
 
 // newSiteError returns the error of an operation that failed at a file of the site.
 func newSiteError(op, file string, err error) *SiteError {

@@ -249,6 +249,8 @@ func (w *Web) status(code int, manifest bool) error {
 		return &Unavailable{Text: fmt.Sprintf("%s answers with status %d", w.origin, code)}
 	case code >= 300 && code < 400 && manifest:
 		return SubjectError(w.origin + " redirects to an address outside of the site; open that one instead")
+	case code == http.StatusMethodNotAllowed && manifest:
+		return &PostOnly{Text: fmt.Sprintf("%s answers with status %d", w.origin, code)}
 	case code == http.StatusUnauthorized || manifest:
 		return SubjectError(fmt.Sprintf("%s answers with status %d", w.origin, code))
 	}

@@ -3,6 +3,7 @@ package sitelint
 import (
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -352,6 +353,9 @@ func (c *checker) reportUnanswered() {
 			at.Add(ruleFileMissing, "",
 				"write "+folder+site.Extension+", or remove the entry from the manifest",
 				"prompt %q has no file", t.name)
+		case t.answers == 0 && !fs.ValidPath(t.name):
+			at.Add(ruleNoAnswers, "", "rename the tool: no file can have answers of this name",
+				"tool %q has no answers", t.name)
 		case t.answers == 0:
 			at.Add(ruleNoAnswers, "", "write files in "+folder+", or remove the tool from the manifest",
 				"tool %q has no answers", t.name)
