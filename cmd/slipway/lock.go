@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +59,12 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	subjects, err := l.subjects(cmd, args)
 	if err != nil {
 		return err
+	}
+	for _, name := range l.servers {
+		if !slices.ContainsFunc(subjects, func(s lock.Subject) bool { return s.Name == name }) {
+			return no(didYouMean(name, l.known, "name one of "+strings.Join(l.known, ", ")),
+				"lock: no enabled server or source is named %q", name)
+		}
 	}
 	if len(subjects) == 0 {
 		return no("", "lock: no sources to lock")

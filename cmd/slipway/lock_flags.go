@@ -170,7 +170,7 @@ func (g *guarding) inForce() func() any {
 // notLocked returns the error of --lock required for sources without a lock.
 func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")
-	return denied("slipway lock "+strings.Join(args, " "), "%s: --lock required: no lock covers %s", cmd.Name(), what)
+	return denied("slipway lock "+typeableSources(args), "%s: --lock required: no lock covers %s", cmd.Name(), what)
 }
 
 // options returns the options for opening one of several sources.
@@ -288,7 +288,7 @@ func sourceNames(args []string) (names []string) {
 
 // reviewHint returns the commands that show and accept how sources differ from their lock.
 func reviewHint(args ...string) string {
-	words := strings.Join(args, " ")
+	words := typeableSources(args)
 	return "slipway lock diff " + words + " shows the differences, slipway lock approve " + words + " accepts them"
 }
 

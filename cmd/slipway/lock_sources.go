@@ -62,6 +62,7 @@ func targetsOf(args []string) (targets []lock.Target) {
 type locking struct {
 	file    string
 	servers []string // only these
+	known   []string // the names of all enabled servers and sources, set by subjects
 	secrets definitions
 }
 
@@ -130,6 +131,7 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 				"%s: two sources are named %q", cmd.Name(), s.Name)
 		}
 		seen[s.Name] = true
+		l.known = append(l.known, s.Name)
 	}
 	if len(l.servers) > 0 {
 		all = slices.DeleteFunc(all, func(s lock.Subject) bool {

@@ -299,6 +299,19 @@ func typeableSource(arg string) string {
 	return open.Argument(open.Argument(arg).Redacted()).Typed()
 }
 
+// typeableSources is [typeableSource] for all sources of a command line. A command is last.
+func typeableSources(args []string) string {
+	var words, command []string
+	for _, arg := range args {
+		if open.Argument(arg).Argv() != nil {
+			command = append(command, typeableSource(arg))
+			continue
+		}
+		words = append(words, typeableSource(arg))
+	}
+	return strings.Join(append(words, command...), " ")
+}
+
 // closeSource closes a source if it can be closed.
 func closeSource(src mcp.Source) {
 	if c, ok := src.(io.Closer); ok {
