@@ -238,10 +238,15 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case len(via) > 5:
-		return fmt.Errorf("more than 5 redirects")
+		return &redirectError{
+			to:  secrets.URL(to.URL.String()),
+			why: "the request was redirected 5 times before",
+		}
 	case to.Method != first.Method:
-		return fmt.Errorf("the server redirects to %s, which would lose the message: use that URL",
-			secrets.URL(to.URL.String()))
+		return &redirectError{
+			to:  secrets.URL(to.URL.String()),
+			why: "use that URL, as a redirect of this kind loses the message",
+		}
 	case sameHost(to.URL, first.URL):
 		return nil
 	}
@@ -254,6 +259,19 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 		}
 	}
 	return nil
+}
+
+// redirectError is a redirect that is not followed. The server did not serve the request.
+type redirectError struct {
+	to  string // without secrets
+	why string
+}
+
+func (e *redirectError) Error() string { return e.by("the server") }
+
+// by returns the text of the error for a server.
+func (e *redirectError) by(server string) string {
+	return fmt.Sprintf("%s redirects to %s, which is not followed: %s", server, e.to, e.why)
 }
 
 // isProtocolHeader reports whether a header is part of every request of the protocol, so that

@@ -359,6 +359,7 @@ func (s *Source) unavailable(ctx context.Context, code mcp.Code, err error) erro
 	var e *mcp.Error
 	var down *downError // a start that timed out is not a request that did
 	var unread *UnreadableError
+	var redirect *redirectError
 	if errors.As(err, &e) {
 		return err
 	}
@@ -370,6 +371,8 @@ func (s *Source) unavailable(ctx context.Context, code mcp.Code, err error) erro
 		text = fmt.Sprintf("%s: %v", s.subject(), authorizationError(err))
 	case errors.As(err, &unread):
 		text = fmt.Sprintf("%s: %v", s.subject(), unread)
+	case errors.As(err, &redirect):
+		text = redirect.by(s.subject())
 	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 	case ctx.Err() != nil:
 		return err

@@ -72,3 +72,65 @@ func TestClosedConnection(t *testing.T) {
 		t.Errorf("count = %v, want %q", err, want)
 	}
 }
+
+// TestRedirectedPost verifies that a call that is redirected in a way that is not followed names the URL to use, and
+// is not reported as one that may have run.
+func TestRedirectedPost(t *testing.T) {
+	const to = "https://new.example.com/mcp"
+	for _, test := range []struct {
+		name   string
+		status int
+		to     string // "" is the server itself
+		want   string
+	}{
+		{"moved", 301, to, `redirects to ` + to + `, which is not followed: use that URL`},
+		{"found", 302, to, `redirects to ` + to + `, which is not followed: use that URL`},
+		{"see other", 303, to, `redirects to ` + to + `, which is not followed: use that URL`},
+		{"loop", 307, "", `, which is not followed: the request was redirected 5 times before`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			u := newUpstream(t, &world{})
+			endpoint := &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}
+			src := open(t, endpoint, &client.Options{Name: "tickets"})
+			location := test.to
+			if location == "" {
+				location = u.URL + "/mcp"
+			}
+			u.serve(http.RedirectHandler(location, test.status))
+			_, err := call(t, src, "count", `{}`)
+			if err == nil || !strings.HasPrefix(err.Error(), `server "tickets" redirects to `) ||
+				!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "may have run") {
+				t.Errorf("count = %v, want %q", err, test.want)
+			}
+			_, err = client.Open(t.Context(), &client.Endpoint{URL: u.URL + "/mcp"}, nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Open = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestRedirectedPostOfOldSSE is TestRedirectedPost for a server of 2024-11-05: its stream stays open.
+func TestRedirectedPostOfOldSSE(t *testing.T) {
+	web := oldServer(t, &world{})
+	served := web.Config.Handler
+	var redirects atomic.Bool
+	web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && redirects.Load() {
+			http.Redirect(w, r, "https://new.example.com/message", http.StatusFound)
+			return
+		}
+		served.ServeHTTP(w, r)
+	})
+	src := open(t, &client.Endpoint{URL: web.URL + "/sse"}, nil)
+	redirects.Store(true)
+	_, err := call(t, src, "count", `{}`)
+	const want = "the server redirects to https://new.example.com/message, which is not followed: use that URL"
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("count = %v, want %q", err, want)
+	}
+	redirects.Store(false)
+	if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" || src.State().Starts != 1 {
+		t.Errorf("echo = %q after %d starts, want 1", got, src.State().Starts)
+	}
+}

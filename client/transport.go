@@ -193,6 +193,9 @@ func (s *stream) writeError(ctx context.Context, c *call, err error) error {
 			unseen: true,
 		}
 	}
+	if errors.As(err, new(*redirectError)) {
+		return err
+	}
 	s.ses.lost(s.endReason(err)) // otherwise a retry would use this connection again
 	var lost *lostError
 	if errors.As(err, &lost) {
