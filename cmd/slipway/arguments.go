@@ -222,7 +222,7 @@ func onlyRequired(parameters []parameter) (name string, ok bool) {
 
 // argumentsHint shows how a tool is called: its name and the arguments of its schema.
 func argumentsHint(tool *mcp.Tool) string {
-	return tool.Name + signature(tool.InputSchema)
+	return tool.Name + signature(tool.InputSchema, maxArguments)
 }
 
 // argument converts the values for one key to a JSON value. Only a list may have several.

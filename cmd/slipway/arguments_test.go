@@ -107,7 +107,7 @@ func TestParametersKeepTheirOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := signature([]byte(tt.schema)); got != tt.want {
+			if got := signature([]byte(tt.schema), maxArguments); got != tt.want {
 				t.Errorf("signature = %s, want %s", got, tt.want)
 			}
 		})

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,9 +113,13 @@ func (l *listing) print(w io.Writer) error {
 		version += " (" + l.Server.Title + ")"
 	}
 	out.line(named(l.Server.Name), plain(version))
+	most := maxArguments
+	if isWide(w) {
+		most = math.MaxInt
+	}
 	var tools, resources, templates, prompts []row
 	for _, t := range l.Tools {
-		tools = append(tools, row{t.Name + signature(t.InputSchema), t.Description})
+		tools = append(tools, row{t.Name + signature(t.InputSchema, most), t.Description})
 	}
 	for _, r := range l.Resources {
 		resources = append(resources, row{r.URI, about(r.Name, r.Description)})
@@ -122,7 +128,7 @@ func (l *listing) print(w io.Writer) error {
 		templates = append(templates, row{t.URITemplate, about(t.Name, t.Description)})
 	}
 	for _, p := range l.Prompts {
-		prompts = append(prompts, row{p.Name + promptSignature(p.Arguments), p.Description})
+		prompts = append(prompts, row{p.Name + promptSignature(p.Arguments, most), p.Description})
 	}
 	out.table("tools", tools)
 	out.table("resources", resources)
@@ -139,8 +145,11 @@ func about(name, description string) string {
 	return name + ": " + description
 }
 
-// signature returns the arguments of a tool in the form of the command line: [optional].
-func signature(schema []byte) string {
+// maxArguments is how many arguments of a tool or prompt are listed without --wide.
+const maxArguments = 10
+
+// signature returns the first arguments of a tool in the form of the command line: [optional].
+func signature(schema []byte, most int) string {
 	var words []string
 	for _, p := range parametersOf(schema) {
 		word := p.name
@@ -149,11 +158,20 @@ func signature(schema []byte) string {
 		}
 		words = append(words, word)
 	}
-	return "(" + strings.Join(words, ", ") + ")"
+	return argumentList(words, most)
 }
 
-// promptSignature returns the arguments of a prompt, optional ones in brackets.
-func promptSignature(arguments []mcp.PromptArgument) string {
+// argumentList returns the first arguments, and how many more there are.
+func argumentList(words []string, most int) string {
+	text := strings.Join(words[:min(len(words), most)], ", ")
+	if more := len(words) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "(" + text + ")"
+}
+
+// promptSignature returns the first arguments of a prompt, optional ones in brackets.
+func promptSignature(arguments []mcp.PromptArgument, most int) string {
 	var words []string
 	for _, a := range arguments {
 		word := a.Name
@@ -162,5 +180,5 @@ func promptSignature(arguments []mcp.PromptArgument) string {
 		}
 		words = append(words, word)
 	}
-	return "(" + strings.Join(words, ", ") + ")"
+	return argumentList(words, most)
 }

@@ -61,7 +61,7 @@ func (c *openSource) fill(
 	}
 	if len(missing) > 0 {
 		return nil, usage("add "+strings.Join(missing, " "), "prompt %s%s: required arguments are missing",
-			prompt.Name, promptSignature(prompt.Arguments))
+			prompt.Name, promptSignature(prompt.Arguments, maxArguments))
 	}
 	defer waitFor(cmd, name).finish()
 	result, err := withVisits(c, name, func() (*mcp.GetPromptResult, error) {
