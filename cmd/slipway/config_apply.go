@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,6 +86,9 @@ func openState() (*clients.State, error) {
 		return nil, err
 	}
 	state, err := clients.OpenState(dir)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil, badInput("it records what was written, so nothing is changed without it", "%v", err)
+	}
 	if err != nil {
 		return nil, badInput("it records what was written; move it away to start over", "%v", err)
 	}

@@ -209,11 +209,13 @@ func (r *removing) definitionsPlan(name string) *clients.FilePlan {
 // write writes the files of clients, and then the definitions: if the former fail, the
 // definition stays, and remove can be repeated.
 func (r *removing) write() error {
-	if err := r.plan.Apply(); err != nil {
-		return nil // the plan has the problems
-	}
+	err := r.plan.Apply()
 	if slices.ContainsFunc(r.plan.Files, func(f *clients.FilePlan) bool { return f.Problem != "" }) {
-		r.after = r.before
+		r.after = r.before // the caller reports the problem
+		return nil
+	}
+	if err != nil {
+		return badInput("slipway remove tries again", "remove: nothing was removed: %v", err)
 	}
 	if bytes.Equal(r.before, r.after) {
 		return nil

@@ -71,7 +71,11 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 	SweepTemp(filepath.Dir(name), prefix)
 	f, err := createTemp(filepath.Dir(name), prefix, perm)
 	if err != nil {
-		return err
+		return &fs.PathError{
+			Op:   "create",
+			Path: name, // instead of the temporary name
+			Err:  cause(err),
+		}
 	}
 	tmp := f.Name()
 	release := markInUse(tmp)
@@ -198,10 +202,13 @@ func syncDir(dir string) error {
 
 // Reason returns the text of an error without its path, for messages that already contain
 // the path. Errors without a path are returned in full.
-func Reason(err error) string {
+func Reason(err error) string { return cause(err).Error() }
+
+// cause returns an error without its path.
+func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		return path.Err.Error()
+		return path.Err
 	}
-	return err.Error()
+	return err
 }

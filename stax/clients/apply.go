@@ -41,6 +41,10 @@ func (l *State) writeAll(files []*FilePlan, write func(*FilePlan) error) error {
 		}
 		if err := write(f); err != nil {
 			f.Problem = fsutil.Reason(err)
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = path.Err
+			}
 			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
 		}
 	}

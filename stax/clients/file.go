@@ -63,6 +63,17 @@ func readOnly(path string) string {
 	return ""
 }
 
+// brokenLink returns a reason if the file is a link to a file that does not exist. Its
+// owner may expect to create the target.
+func brokenLink(path string) string {
+	if target, err := os.Readlink(path); err == nil {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return "it is a link to " + target + ", which does not exist"
+		}
+	}
+	return ""
+}
+
 // oneName resolves symbolic links in the parent folders of a file, so that a file has a
 // single name regardless of the route to it. If the file itself is a link, it is not
 // resolved.
