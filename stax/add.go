@@ -270,7 +270,8 @@ var ErrChanged = errors.New("it was changed in the meantime")
 
 // WriteFile atomically replaces the content of a file with after, provided that it still
 // is before. Mode and symbolic links are kept; a new file gets mode 0644. If the content
-// has changed, the error matches [ErrChanged].
+// has changed, the error matches [ErrChanged]. A file that its owner may not write, and a
+// link to a file that does not exist, are refused.
 func WriteFile(name string, before, after []byte) error {
 	now, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -279,6 +280,9 @@ func WriteFile(name string, before, after []byte) error {
 	if err != nil {
 		if len(before) > 0 {
 			return ErrChanged
+		}
+		if target, err := os.Readlink(name); err == nil {
+			return refused(name, "it is a link to "+target+", which does not exist")
 		}
 		return fsutil.Create(name, 0o644, fsutil.Content(after))
 	}
@@ -289,5 +293,17 @@ func WriteFile(name string, before, after []byte) error {
 	if err != nil {
 		return err
 	}
+	if info.Mode().Perm()&0o200 == 0 {
+		return refused(name, "it is read-only")
+	}
 	return fsutil.Replace(name, info.Mode().Perm(), fsutil.Content(after))
+}
+
+// refused returns the error for a file that must not be written.
+func refused(name, why string) error {
+	return &fs.PathError{
+		Op:   "write",
+		Path: name,
+		Err:  errors.New(why),
+	}
 }

@@ -169,6 +169,24 @@ func TestWriteFile(t *testing.T) {
 	if err := stax.WriteFile(name+".gone", []byte("a"), []byte("c")); !errors.Is(err, stax.ErrChanged) {
 		t.Errorf("in place of a file that has gone: %v, want ErrChanged", err)
 	}
+	if err := os.Chmod(name, 0o440); err != nil {
+		t.Fatal(err)
+	}
+	err = stax.WriteFile(name, []byte("b"), []byte("c"))
+	if text, _ := os.ReadFile(name); err == nil || !strings.Contains(err.Error(), "read-only") || string(text) != "b" {
+		t.Errorf("to a read-only file: %v, and it reads %q", err, text)
+	}
+	if runtime.GOOS == "windows" {
+		return // links need a privilege there
+	}
+	link := filepath.Join(t.TempDir(), "mcp.yaml")
+	if err := os.Symlink("none.yaml", link); err != nil {
+		t.Fatal(err)
+	}
+	const want = "it is a link to none.yaml, which does not exist"
+	if err := stax.WriteFile(link, nil, []byte("c")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("to a broken link: %v, want %q", err, want)
+	}
 }
 
 func TestDiff(t *testing.T) {
