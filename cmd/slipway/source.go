@@ -196,10 +196,18 @@ func withSources(
 	return withSource(cmd, args[0], next)
 }
 
-// uniqueNames returns the names of sources; of equal ones, the later ones get a number.
+// uniqueNames returns the names of sources. Servers of one host get their port as well; of names that are equal
+// all the same, the later ones get a number.
 func uniqueNames(args []string) (names []string) {
+	uses := make(map[string]int)
+	for _, arg := range args {
+		uses[open.Argument(arg).Name()]++
+	}
 	for _, arg := range args {
 		base := open.Argument(arg).Name()
+		if uses[base] > 1 {
+			base = nameWithPort(arg)
+		}
 		name := base
 		for n := 2; slices.Contains(names, name); n++ {
 			name = base + "-" + strconv.Itoa(n)
@@ -207,6 +215,19 @@ func uniqueNames(args []string) (names []string) {
 		names = append(names, name)
 	}
 	return names
+}
+
+// nameWithPort returns the name of a source, with the port of a server that is named after its host.
+func nameWithPort(arg string) string {
+	name := open.Argument(arg).Name()
+	u, err := url.Parse(open.Argument(arg).Endpoint())
+	if err != nil || u.Port() == "" {
+		return name
+	}
+	if host := u.Scheme + "://" + strings.TrimSuffix(u.Host, ":"+u.Port()); name != open.Argument(host).Name() {
+		return name
+	}
+	return name + "-" + u.Port()
 }
 
 // withSourceOptions is withSource with options adapted by change.
