@@ -223,6 +223,9 @@ func (f *feed) classify(frame *Frame) {
 		frame.judge()
 	case mcplog.Notification:
 		frame.Call = f.callOf(frame)
+		if frame.Method == "notifications/cancelled" {
+			f.classifyCancelled(frame)
+		}
 	default:
 		f.classifyHTTP(frame, stream)
 	}
@@ -274,6 +277,22 @@ func (f *feed) classifyHTTP(frame *Frame, stream streamKey) {
 		failed.Text = answer.Failure.Text + ", " + failed.Text
 	}
 	frame.Failure = failed
+	frame.answers(request)
+}
+
+// classifyCancelled pairs a cancellation with its request, unless that has an answer. A response that comes all the
+// same replaces it.
+func (f *feed) classifyCancelled(frame *Frame) {
+	var m peer.Message
+	if m.Scan(frame.body) != nil {
+		return
+	}
+	id := string(jsonscan.Member(m.Params, "requestId"))
+	request := f.in.store.get(f.requests[requestKey{frame.Source, frame.Direction == mcplog.Out, id}])
+	if request == nil || request.Pair != 0 {
+		return
+	}
+	frame.Failure = &Failure{Text: "cancelled"}
 	frame.answers(request)
 }
 

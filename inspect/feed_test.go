@@ -141,6 +141,34 @@ func TestFailedAddress(t *testing.T) {
 	}
 }
 
+// A cancelled request is not open, and a response that comes all the same is its answer.
+func TestCancelledRequest(t *testing.T) {
+	x := newExchangeTap(t)
+	x.request(1, 7)
+	cancel := func(sent bool, id string) {
+		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+		x.pass(2, tap.Stdio, tap.Event{Kind: tap.Message, Sent: sent, Body: body})
+	}
+	cancel(true, "8")
+	cancel(true, `"7"`)
+	cancel(false, "7")
+	if f := x.answer(t); f != nil {
+		t.Errorf("the answer is %+v, want none yet", f)
+	}
+	cancel(true, "7")
+	if f := x.answer(t); f == nil || f.Failure == nil || f.Failure.Text != "cancelled" || f.Pair != 1 {
+		t.Errorf("the answer is %+v, want that it was cancelled", f)
+	}
+	x.response(1, tap.Stdio, "7")
+	if f := x.answer(t); f == nil || f.Kind != "response" {
+		t.Errorf("the answer is %+v, want the response", f)
+	}
+	cancel(true, "7")
+	if f := x.answer(t); f == nil || f.Kind != "response" {
+		t.Errorf("the answer is %+v, want the response", f)
+	}
+}
+
 // The feed keeps nothing of exchanges that have ended.
 func TestEndedExchangesAreForgotten(t *testing.T) {
 	x := newExchangeTap(t)

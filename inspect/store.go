@@ -14,14 +14,14 @@ import (
 type Frame struct {
 	mcplog.Event
 	// Pair is, on a response, the number of its request, and on a request that of its
-	// response, or 0 while it has none.
+	// response or cancellation, or 0 while it has none.
 	Pair uint64 `json:"pair,omitempty"`
 	// Cause is why a request was made: "user", "retry", "app" or "watch". It is empty for
 	// requests of the protocol itself.
 	Cause string `json:"cause,omitempty"`
 	// Call is the call of the page that the frame belongs to, or 0.
 	Call int `json:"call,omitempty"`
-	// Failure is the error in a response.
+	// Failure is the error in a response, or that a request was cancelled.
 	Failure *Failure `json:"err,omitempty"`
 	// IsError reports that the result is a tool error.
 	IsError bool `json:"isError,omitempty"`

@@ -70,16 +70,16 @@ async function load(): Promise<void> {
   }
 }
 
-// failureIn returns why a call has no result, 'running', or ''.
+// failureIn returns why a call has no result, 'running', or ''. A cancellation does not say why; the call does.
 function failureIn(answer: Frame | undefined, made: Call | undefined): string {
-  if (answer) return answer.err?.text ?? (answer.isError ? 'tool error' : '')
+  if (answer && !(made && answer.kind === 'notification')) return answer.err?.text ?? (answer.isError ? 'tool error' : '')
   if (!made) return 'no answer'
   return made.state === 'done' ? '' : (made.error?.text ?? stateText[made.state])
 }
 
 // remember makes a call of before this page was loaded known to it.
 function remember(f: Frame, answer: Frame | undefined): void {
-  if (!f.call || calls.has(f.call) || !answer) return
+  if (!f.call || calls.has(f.call) || !answer || answer.kind === 'notification') return
   const known: Call = {
     id: f.call,
     src: f.src,
