@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -96,9 +95,9 @@ func importAll(
 		seen[path] = true
 		one, found, err := clients.Import(&list[i], path)
 		if err != nil {
-			hint := "the file is malformed; nothing was read"
-			if errors.Is(err, fs.ErrNotExist) {
-				hint = "name the file with --file, or another --scope"
+			hint := "name the file with --file, or another --scope"
+			if errors.As(err, new(*clients.SyntaxError)) {
+				hint = "the file is malformed; nothing was read"
 			}
 			return nil, nil, badInput(hint, "%s: %s", path, fsutil.Reason(err))
 		}

@@ -187,7 +187,6 @@ func notRun(err error, file string) error {
 	switch {
 	case errors.As(err, &missing):
 		f.code = exitNo
-		f.hint = "--secrets-from specifies where secrets are stored"
 	case errors.Is(err, stax.ErrDisabled):
 		f.code = exitNo
 		f.hint = "--disabled runs it anyway"

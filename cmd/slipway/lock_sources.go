@@ -246,7 +246,6 @@ func unrecorded(err error) error {
 	switch {
 	case errors.As(err, &missing):
 		f.code = exitNo
-		f.hint = "--secrets-from specifies where secrets are stored"
 	case errors.As(err, &command):
 		f.code = exitInput
 	}

@@ -17,6 +17,8 @@ func serverHint(err error, file string) string {
 	var setup *identity.SetupError
 	list := "slipway config secrets " + file
 	switch {
+	case errors.As(err, new(*stax.MissingError)):
+		return "--secrets-from specifies where secrets are stored"
 	case errors.As(err, &setup):
 		return setup.Hint
 	case errors.Is(err, stax.ErrUserLogin):
