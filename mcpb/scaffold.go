@@ -33,6 +33,8 @@ type Draft struct {
 	Runtime string
 	// Found are the files that values were taken from.
 	Found []string
+	// Unreadable are the files that should have had values and are malformed.
+	Unreadable []string
 }
 
 // DefaultSpecVersion is the version of new manifests, except for servers of type uv,
@@ -53,10 +55,14 @@ func Detect(fsys fs.FS, folder string) *Draft {
 		{"Cargo.toml", (*Draft).fromCargo},
 	} {
 		text, err := fsutil.ReadRegular(fsys, source.name, MaxManifest)
-		if err == nil && source.read(d, fsys, text) {
+		if err != nil {
+			continue
+		}
+		if source.read(d, fsys, text) {
 			d.Found = append(d.Found, source.name)
 			break
 		}
+		d.Unreadable = append(d.Unreadable, source.name)
 	}
 	if d.Name == "" {
 		d.Name = folder

@@ -49,6 +49,7 @@ func TestDetect(t *testing.T) {
 				EntryPoint: "server/tool",
 				Repository: "https://github.com/a/b",
 				Found:      []string{"go.mod"},
+				Unreadable: []string{"package.json"},
 			}},
 		"Python": {map[string]string{
 			"pyproject.toml": "[project]\nname = 'my-mcp'\nversion = '0.1.0'\nrequires-python = '>=3.10'\n" +

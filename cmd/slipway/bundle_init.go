@@ -59,6 +59,9 @@ manifest is only replaced with --force.`,
 			if err != nil {
 				return err
 			}
+			for _, file := range draft.Unreadable {
+				say(cmd.ErrOrStderr(), "%s is malformed or has values of other types, so it is ignored", file)
+			}
 			if draft.Author.Name == "" {
 				if draft.Author.Name = gitAuthor(cmd.Context(), dir); draft.Author.Name != "" {
 					draft.Found = append(draft.Found, "the configuration of git")
