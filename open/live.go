@@ -204,7 +204,8 @@ func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source
 		return src, nil
 	}
 	var noSite *staticmcp.SiteError
-	if showsServer(err) || errors.As(siteErr, &noSite) && noSite.PostOnly() {
+	cannotBeSite := t.url != nil && t.url.RawQuery != "" || errors.As(siteErr, &noSite) && noSite.PostOnly()
+	if showsServer(err) || cannotBeSite {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: the site error is more useful

@@ -93,9 +93,11 @@ func TestOpenServerWithUnreadableAnswers(t *testing.T) {
 		_, _ = w.Write([]byte("<html>Log in</html>"))
 	}))
 	defer web.Close()
-	_, err := open.Open(t.Context(), web.URL+"/mcp", nil)
 	const want = "HTTP status 200 OK: it does not contain an answer to the request"
-	if err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("Open = %v, want an error that ends with %q", err, want)
+	// A query alone shows that the URL is no site, whatever GET is answered with.
+	for _, path := range []string{"/mcp", "/mcp?profile=a"} {
+		if _, err := open.Open(t.Context(), web.URL+path, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("Open(%s) = %v, want an error that ends with %q", path, err, want)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit i
 		old.freshUntil.Store(time.Now().Add(retryPause).UnixNano())
 		return old, nil
 	case err != nil:
-		return nil, &fileError{path, err}
+		return nil, &FileError{path, err}
 	case loaded.Unchanged && since != nil:
 		old.extend(loaded)
 		return old, nil
@@ -90,7 +90,7 @@ func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit i
 		return s.absent(key, old), nil
 	case err != nil:
 		s.opts.Logger.Warn("a file of the site cannot be used", "path", path, "error", err)
-		i.value = &fileError{path, err}
+		i.value = &FileError{path, err}
 	}
 	s.tell(old, i)
 	if loaded.Passing {

@@ -72,17 +72,18 @@ func (s *Site) Close() error {
 	return s.closed
 }
 
-// fileError names the file that cannot be used. Its text is for the log.
-type fileError struct {
-	// path is the file in the site, and cause what is wrong with it.
-	path  string
-	cause error
+// FileError names a file that cannot be used. It is the cause of the error that clients
+// receive, which does not contain its text.
+type FileError struct {
+	Path string // in the site
+	Err  error  // what is wrong with it
 }
 
-func (e *fileError) Error() string {
-	return e.path + ": " + e.cause.Error()
-}
-func (e *fileError) Unwrap() error { return e.cause }
+// Error implements the error interface.
+func (e *FileError) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong with the file.
+func (e *FileError) Unwrap() error { return e.Err }
 
 func isUnavailable(err error) bool {
 	var u *site.Unavailable

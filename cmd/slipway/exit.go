@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // The exit codes of all commands. A command that is interrupted, or stopped by a second
@@ -231,6 +232,11 @@ func answered(what string, err error) error {
 	}
 	if login := loginFailure(f.text, err); login != nil {
 		return login
+	}
+	var file *staticmcp.FileError
+	if errors.As(err, &file) {
+		f.text += ": " + file.Error()
+		f.hint = "slipway check of the site lists all files that cannot be used"
 	}
 	if errors.Is(err, client.ErrHang) {
 		f.hint = "find out what the server is waiting for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"
