@@ -260,6 +260,10 @@ func (f *configFlags) sources(cmd *cobra.Command, args []string) (arguments, nam
 			"blob/main/docs/config-file.md", "serve: missing argument SOURCE, and there is no slipway.yaml here")
 	}
 	arguments, names = servedBy(f.file)
+	if len(arguments) == 0 {
+		return nil, nil, badInput("add sources: [./docs], or name a SOURCE",
+			"serve: %s: there is nothing to serve", f.file.Path)
+	}
 	f.followed = true
 	return arguments, names, nil
 }
