@@ -310,11 +310,11 @@ func (f *loginFlags) defined(
 	if server == nil {
 		known := names(merged.Config.Servers, func(s stax.Server) string { return s.Name })
 		return "", nil, no(didYouMean(name, known, "name a server of the definitions, or a URL"),
-			"login: there is no server %q", name)
+			"%s: there is no server %q", cmd.Name(), name)
 	}
 	if !server.Remote() {
 		return "", nil, no("its credentials are secrets: slipway config secrets lists them",
-			"login: server %q is a local program", name)
+			"%s: server %q is a local program", cmd.Name(), name)
 	}
 	resolver, err := f.sources.resolver()
 	if err != nil {

@@ -37,7 +37,6 @@ and what is expected:
     expect: deny
     rule: no-refunds-over-100`,
 		Example: `  slipway policy test examples/policy/policy.cedar examples/policy/cases.yaml`,
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := openPolicy(cmd, args[0])
 			if err != nil {

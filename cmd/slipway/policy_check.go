@@ -25,7 +25,6 @@ func newPolicyCheck() *cobra.Command {
 		Long: `Validate the rules of a policy against the schema: actions, types, attributes,
 annotations and ids. The exit code is 1 if a rule is invalid.`,
 		Example: `  slipway policy check examples/policy/policy.cedar`,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := openPolicy(cmd, args[0])
 			if err != nil {

@@ -53,7 +53,6 @@ that decide. The exit code is 1 if the request is denied.
       --user ann --group engineering title=Hello
   slipway policy explain examples/policy/policy.cedar billing/refund \
       --user bob --group finance amount=500`,
-		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := openPolicy(cmd, args[0])
 			if err != nil {

@@ -21,7 +21,6 @@ Callers have the groups, roles, scopes, tenant and mapped claims that the log
 records. The log contains no arguments, so rules about them, and about time and
 place, count as favourable to the caller.`,
 		Example: `  slipway policy replay examples/policy/policy.cedar audit.jsonl`,
-		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := openPolicy(cmd, args[0])
 			if err != nil {

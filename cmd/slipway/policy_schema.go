@@ -15,7 +15,6 @@ func newPolicySchema() *cobra.Command {
 		Long: `Print the Cedar schema of policies: all types, attributes and actions that
 rules can refer to.`,
 		Example: `  slipway policy schema`,
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := io.WriteString(cmd.OutOrStdout(), policy.Schema())
 			return err

@@ -30,7 +30,6 @@ each may do with an item, with the best arguments and at the best time.
 ` + policyFileHelp + `
 ` + policyHelp,
 		Example: `  slipway policy who examples/policy/policy.cedar github/create_issue`,
-		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := openPolicy(cmd, args[0])
 			if err != nil {

@@ -27,7 +27,6 @@ the next call.
 
 PRINCIPAL is the name that the audit log has for the user.`,
 		Example: `  slipway cluster revoke-approvals ann --cluster nats://nats.internal:4222`,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.urls == "" {
 				return usage(clusterForm, "revoke-approvals: --cluster is required")

@@ -44,7 +44,6 @@ After a leak, end them at once with --keep 0. Replicas with --state-key-file use
 that file instead.`,
 		Example: `  slipway cluster rotate-key --cluster nats://nats.internal:4222
   slipway cluster rotate-key --cluster redis://valkey.internal:6379/0 --keep 0`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.urls == "" {
 				return usage(clusterForm, "rotate-key: --cluster is required")
