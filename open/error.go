@@ -140,7 +140,7 @@ func folderError(arg string, err error) *Error {
 	}
 	e := &Error{
 		Arg:  arg,
-		Why:  "the folder has no mcp.json: " + describe(entries),
+		Why:  "the folder has no mcp.json, " + describe(entries),
 		Hint: supported,
 		Err:  err,
 	}

@@ -108,7 +108,7 @@ func TestOpenErrors(t *testing.T) {
 		{"folder on the way missing", "no/where/site", open.Unreadable, "no such", "there is no folder no"},
 		{"host without a scheme", "docs.example.com", open.Unreadable, "no such", "did you mean https://docs.example.com?"},
 		{"below a file", "readme.txt/site", open.Unreadable, "not a directory", ""},
-		{"empty folder", "empty", open.Unreadable, "no mcp.json: it is empty", reads},
+		{"empty folder", "empty", open.Unreadable, "no mcp.json, it is empty", reads},
 		{"site further down", "project", open.Unreadable, "only a, b, c, d, e and 2 more", "did you mean project/out/site?"},
 		{"site too far down", "deep", open.Unreadable, "only 1/", reads},
 		{"site of a dependency", "npm", open.Unreadable, "only node_modules/", reads},
