@@ -54,6 +54,7 @@ type placer struct {
 	forwards hopped // how the request arrived
 	// unreachable are the replicas that have just refused the request.
 	unreachable map[string]bool
+	engine      engineWait
 }
 
 // placeSession forwards a request of a session to the replica that owns it, makes this one
@@ -196,7 +197,7 @@ func (p *placer) send(w http.ResponseWriter, r *http.Request, id string) (done b
 		p.forwards.hops >= maxHops {
 		return false
 	}
-	peer := p.replica.Holder(r.Context(), id)
+	peer := p.holder(r.Context(), id, &p.engine)
 	if peer == nil {
 		return false
 	}
@@ -231,21 +232,19 @@ func (p *placer) forwardTo(w http.ResponseWriter, r *http.Request, peer *cluster
 }
 
 // byRecord finds the owner of a session by its record in the engine, or makes this replica the
-// owner. ok is false if the session has moved meanwhile. The engine has at most 2*recordTimeout for all its answers.
+// owner. ok is false if the session has moved meanwhile.
 func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placement, done, ok bool) {
 	placed = placement{
 		w: w,
 		r: r,
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 2*recordTimeout)
-	defer cancel()
 	err := cluster.ErrNotFound
 	key := p.at.keyOf(p.id)
 	var claim cluster.Claim
 	if p.sessions.usable.Load() && !p.sessions.isAbsent(key) {
-		limited, cancel := context.WithTimeout(ctx, recordTimeout)
-		claim, err = p.sessions.read(limited, key)
-		cancel()
+		asks, done := p.engine.ask(r.Context(), recordTimeout)
+		claim, err = p.sessions.read(asks, key)
+		done()
 	}
 	switch {
 	case errors.Is(err, cluster.ErrNotFound):
@@ -286,7 +285,9 @@ func (p *placer) byRecord(w http.ResponseWriter, r *http.Request) (placed placem
 	if done {
 		return placed, true, true
 	}
-	err = p.adopt(ctx, &claim)
+	asks, answered := p.engine.ask(r.Context(), 2*recordTimeout)
+	err = p.adopt(asks, &claim)
+	answered()
 	p.homes.leave(home)
 	switch {
 	case err == nil, errors.Is(err, cluster.ErrConflict):

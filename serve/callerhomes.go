@@ -132,6 +132,8 @@ type homeQuery struct {
 	fresh bool
 	// unreachable are replicas that have just refused the request: one that has left may still look alive here.
 	unreachable map[string]bool
+	// engine is how long the request has waited for the engine.
+	engine *engineWait
 }
 
 // find returns the home of a caller, entered, if it is this replica; the caller of find calls leave. Otherwise it
@@ -158,7 +160,12 @@ func (c *callerHomes) find(
 			}
 		}
 		if h != nil {
-			err := c.verify(ctx, h)
+			if h.heldBy(c.replica) {
+				return h, nil, nil
+			}
+			asks, done := q.engine.ask(ctx, 2*recordTimeout)
+			err := c.verify(asks, h)
+			done()
 			if err == nil {
 				return h, nil, nil
 			}
@@ -214,11 +221,10 @@ func (c *callerHomes) holder(ctx context.Context, id string, q homeQuery) *clust
 	if id == "" || id == c.replica.ID() || q.unreachable[id] {
 		return nil
 	}
-	return c.replica.Holder(ctx, id)
+	return c.hop.holder(ctx, id, q.engine)
 }
 
-// byRecord finds the home of a caller by its record in the engine, or makes this replica the home. It takes at most
-// 2*recordTimeout, however many questions the engine leaves without an answer.
+// byRecord finds the home of a caller by its record in the engine, or makes this replica the home.
 func (c *callerHomes) byRecord(
 	ctx context.Context,
 	caller string,
@@ -227,11 +233,9 @@ func (c *callerHomes) byRecord(
 	if !c.sessions.usable.Load() {
 		return nil, nil, errNoRecords
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*recordTimeout)
-	defer cancel()
-	limited, cancel := context.WithTimeout(ctx, recordTimeout)
-	claim, err := c.sessions.read(limited, homeKey(caller))
-	cancel()
+	asks, done := q.engine.ask(ctx, recordTimeout)
+	claim, err := c.sessions.read(asks, homeKey(caller))
+	done()
 	known := err == nil
 	switch {
 	case known:
@@ -247,11 +251,13 @@ func (c *callerHomes) byRecord(
 			return nil, peer, nil
 		}
 	}
+	old := &claim
 	if !known {
-		h, err := c.claim(ctx, caller, nil)
-		return h, nil, err
+		old = nil
 	}
-	h, err := c.claim(ctx, caller, &claim)
+	asks, done = q.engine.ask(ctx, 2*recordTimeout)
+	defer done()
+	h, err := c.claim(asks, caller, old)
 	return h, nil, err
 }
 

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -395,58 +392,6 @@ func TestCallerClaimedOnce(t *testing.T) {
 		t.Error("the home was replaced while it is used")
 	}
 	homes.leave(h)
-}
-
-// slowSearch is an engine that takes long to list members, and notes until when it is asked for the records of a
-// caller and its replica.
-type slowSearch struct {
-	cluster.Engine
-
-	slow      atomic.Bool
-	mu        sync.Mutex
-	deadlines []time.Time
-}
-
-func (e *slowSearch) List(ctx context.Context, group string) ([]cluster.Record, error) {
-	if e.slow.Load() {
-		time.Sleep(300 * time.Millisecond)
-	}
-	return e.Engine.List(ctx, group)
-}
-
-func (e *slowSearch) Get(ctx context.Context, key string) (cluster.Record, error) {
-	asked := key == homeKey("ann") || strings.HasSuffix(key, "/gone")
-	if deadline, ok := ctx.Deadline(); ok && asked && e.slow.Load() {
-		e.mu.Lock()
-		e.deadlines = append(e.deadlines, deadline)
-		e.mu.Unlock()
-	}
-	return e.Engine.Get(ctx, key)
-}
-
-// TestCallerEngineSlow guards a home whose replica is gone while the engine answers late: the search for the replica
-// does not postpone when the request is answered that it cannot be placed.
-func TestCallerEngineSlow(t *testing.T) {
-	e := &slowSearch{Engine: cluster.NewMemory()}
-	homes := newOwner(t, e).homes(&noProcesses{})
-	if _, err := e.Create(t.Context(), homeKey("ann"), []byte("gone\n"), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	e.slow.Store(true)
-	h, _, err := homes.find(t.Context(), "ann", homeQuery{fresh: true})
-	if err == nil {
-		homes.leave(h)
-	}
-	e.slow.Store(false)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.deadlines) < 2 {
-		t.Fatalf("the engine was asked %d times, want the record and the one of the replica", len(e.deadlines))
-	}
-	first, last := e.deadlines[0], slices.MaxFunc(e.deadlines, time.Time.Compare)
-	if later := last.Sub(first); later > recordTimeout+200*time.Millisecond {
-		t.Errorf("the last question may take %v longer than the first, want %v", later, recordTimeout)
-	}
 }
 
 // TestCallerDepartureIdle guards a request that may be about to start a process while its replica departs: the

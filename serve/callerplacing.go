@@ -49,6 +49,7 @@ func (p *placer) homeOf(
 			fresh: p.forwards.hops > 0,
 
 			unreachable: gone,
+			engine:      &p.engine,
 		})
 		switch {
 		case err != nil:
@@ -210,6 +211,7 @@ func (p *placer) atHome(
 		fresh: p.forwards.hops > 0,
 
 		unreachable: gone,
+		engine:      &p.engine,
 	})
 	switch {
 	case err != nil:

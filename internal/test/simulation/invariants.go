@@ -12,7 +12,7 @@ import (
 // The bounds.
 const (
 	// longestWait is how long a call may take beyond its work: a lost owner is detected within 0.8
-	// seconds, and a request waits for the engine at most twice a second.
+	// seconds, and a request waits for the engine for at most 2.5 seconds at a replica.
 	longestWait = 3 * time.Second
 	// mayHaveRun is how long before and after a fault a call may fail.
 	mayHaveRun = 1500 * time.Millisecond
