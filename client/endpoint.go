@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -218,6 +219,13 @@ func (e *Endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	drainAndClose(resp.Body)
+	if r.Method == http.MethodPost && !keepsMessage(resp.StatusCode) {
+		to, err := resp.Location()
+		if err != nil {
+			return nil, err
+		}
+		return nil, lostMessage(to, resp.StatusCode)
+	}
 	if r.GetBody != nil {
 		if r.Body, err = r.GetBody(); err != nil {
 			return nil, err
@@ -243,10 +251,7 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 			why: "the request was redirected 5 times before",
 		}
 	case to.Method != first.Method:
-		return &redirectError{
-			to:  secrets.URL(to.URL.String()),
-			why: "use that URL, as a redirect of this kind loses the message",
-		}
+		return lostMessage(to.URL, to.Response.StatusCode)
 	case sameHost(to.URL, first.URL):
 		return nil
 	}
@@ -261,10 +266,32 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// redirectError is a redirect that is not followed. The server did not serve the request.
+// keepsMessage reports whether a redirect with this status repeats a POST, rather than fetching another page.
+func keepsMessage(status int) bool {
+	return status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+}
+
+// lostMessage returns the error for a redirect of a POST that would lose the message.
+func lostMessage(to *url.URL, status int) *redirectError {
+	return &redirectError{
+		to:     secrets.URL(to.String()),
+		why:    "use that URL, as a redirect of this kind loses the message",
+		served: status == http.StatusSeeOther,
+	}
+}
+
+// redirectError is a redirect that is not followed.
 type redirectError struct {
 	to  string // without secrets
 	why string
+	// served means that the server may have served the request: 303 names the page with its result.
+	served bool
+}
+
+// notServed reports whether an error is a redirect by a server that did not serve the request.
+func notServed(err error) bool {
+	var redirect *redirectError
+	return errors.As(err, &redirect) && !redirect.served
 }
 
 func (e *redirectError) Error() string { return e.by("the server") }

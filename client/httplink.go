@@ -275,7 +275,7 @@ func (l *httpLink) connectionError(ctx context.Context, err error) error {
 	}
 	cause := plainCause(err)
 	switch {
-	case errors.As(cause, new(*redirectError)):
+	case notServed(cause):
 		return cause
 	case errors.Is(cause, io.ErrUnexpectedEOF):
 		cause = fmt.Errorf("the server closed the connection in the middle of its answer: %w", cause)

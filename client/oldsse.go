@@ -97,7 +97,7 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 	header, _ := c.link.header(nil)
 	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg),
 		c.link.ses.src.tap)
-	if errors.As(err, new(*redirectError)) {
+	if notServed(err) {
 		return plainCause(err)
 	}
 	if err != nil {

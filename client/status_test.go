@@ -73,8 +73,9 @@ func TestClosedConnection(t *testing.T) {
 	}
 }
 
-// TestRedirectedPost verifies that a call that is redirected in a way that is not followed names the URL to use, and
-// is not reported as one that may have run.
+// TestRedirectedPost verifies that the error of a call that is redirected in a way that is not followed names the URL
+// to use, and says that the call may have run only where that is so. A server gets the call once, unless it asks for it
+// again.
 func TestRedirectedPost(t *testing.T) {
 	const to = "https://new.example.com/mcp"
 	for _, test := range []struct {
@@ -82,11 +83,12 @@ func TestRedirectedPost(t *testing.T) {
 		status int
 		to     string // "" is the server itself
 		want   string
+		posts  int64
 	}{
-		{"moved", 301, to, `redirects to ` + to + `, which is not followed: use that URL`},
-		{"found", 302, to, `redirects to ` + to + `, which is not followed: use that URL`},
-		{"see other", 303, to, `redirects to ` + to + `, which is not followed: use that URL`},
-		{"loop", 307, "", `, which is not followed: the request was redirected 5 times before`},
+		{"moved", 301, to, `redirects to ` + to + `, which is not followed: use that URL`, 1},
+		{"found", 302, to, `redirects to ` + to + `, which is not followed: use that URL`, 1},
+		{"see other", 303, to, `redirects to ` + to + `, which is not followed: use that URL`, 1},
+		{"loop", 307, "", `, which is not followed: the request was redirected 5 times before`, 7},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			u := newUpstream(t, &world{})
@@ -96,11 +98,22 @@ func TestRedirectedPost(t *testing.T) {
 			if location == "" {
 				location = u.URL + "/mcp"
 			}
-			u.serve(http.RedirectHandler(location, test.status))
+			redirect := http.RedirectHandler(location, test.status)
+			var posts atomic.Int64
+			u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					posts.Add(1)
+				}
+				redirect.ServeHTTP(w, r)
+			}))
 			_, err := call(t, src, "count", `{}`)
-			if err == nil || !strings.HasPrefix(err.Error(), `server "tickets" redirects to `) ||
-				!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "may have run") {
+			if err == nil || !strings.HasPrefix(err.Error(), `server "tickets" `) ||
+				!strings.Contains(err.Error(), test.want) ||
+				strings.Contains(err.Error(), "may have run") != (test.status == http.StatusSeeOther) {
 				t.Errorf("count = %v, want %q", err, test.want)
+			}
+			if posts.Load() != test.posts {
+				t.Errorf("the server got the call %d times, want %d", posts.Load(), test.posts)
 			}
 			_, err = client.Open(t.Context(), &client.Endpoint{URL: u.URL + "/mcp"}, nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -193,7 +193,7 @@ func (s *stream) writeError(ctx context.Context, c *call, err error) error {
 			unseen: true,
 		}
 	}
-	if errors.As(err, new(*redirectError)) {
+	if notServed(err) {
 		return err
 	}
 	s.ses.lost(s.endReason(err)) // otherwise a retry would use this connection again
