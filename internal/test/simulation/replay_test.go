@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -49,15 +50,28 @@ func replayed(traces map[string]int) bool {
 	return slices.Contains(slices.Collect(maps.Values(traces)), 2)
 }
 
-// traceOf runs a seed in another process, and returns the hash of its trace.
+// traceOf runs a seed in another process, and returns the hash of its trace. The output is in a file, because this
+// process cannot read a pipe while it waits: scripts/simulate lets system calls keep the only processor.
 func traceOf(t *testing.T, seed uint64) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestSeeds$", "-test.v",
-		"-seed", fmt.Sprint(seed), "-faulty", faulty.String())
-	out, _ := cmd.CombinedOutput() // a seed that fails is replayed too
-	match := regexp.MustCompile(`trace ([0-9a-f]{16}) in`).FindSubmatch(out)
+	out, err := os.Create(filepath.Join(t.TempDir(), "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.CommandContext(t.Context(), "timeout", "--signal", "QUIT", "--kill-after", "10", "120",
+		os.Args[0], "-test.run", "^TestSeeds$", "-test.v", "-seed", fmt.Sprint(seed), "-faulty", faulty.String())
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Stdout = out
+	cmd.Stderr = out
+	_ = cmd.Run() // a seed that fails is replayed too
+	printed, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := regexp.MustCompile(`trace ([0-9a-f]{16}) in`).FindSubmatch(printed)
 	if match == nil {
-		t.Fatalf("seed %d: %s", seed, out)
+		t.Fatalf("seed %d: %s", seed, printed)
 	}
 	return string(match[1])
 }

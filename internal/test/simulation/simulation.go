@@ -13,9 +13,10 @@
 //
 //	scripts/simulate --seed 17
 //
-// replays one seed and writes its trace to a file. For that, the script replaces the random numbers of
-// the runtime. go test runs a few seeds without it, in which goroutines that are ready at the same
-// moment run in any order. Its mutants are faults in the product that the simulation has to find.
+// replays one seed and writes its trace to a file. For that, the script replaces what depends on chance
+// or on the speed of the machine in the runtime. go test runs a few seeds without it, in which goroutines
+// that are ready at the same moment run in any order. Its mutants are faults in the product that the
+// simulation has to find.
 //
 // What the simulation cannot show: the drivers for NATS and Redis, which need real sockets
 // (their tests start real servers), the preemption of a process between two instructions, and
