@@ -113,9 +113,9 @@ func (l *listing) print(w io.Writer) error {
 		version += " (" + l.Server.Title + ")"
 	}
 	out.line(named(l.Server.Name), plain(version))
-	most := maxArguments
-	if isWide(w) {
-		most = math.MaxInt
+	most := math.MaxInt
+	if out.width > 0 {
+		most = maxArguments
 	}
 	var tools, resources, templates, prompts []row
 	for _, t := range l.Tools {
@@ -145,7 +145,7 @@ func about(name, description string) string {
 	return name + ": " + description
 }
 
-// maxArguments is how many arguments of a tool or prompt are listed without --wide.
+// maxArguments is how many arguments of a tool or prompt are in a hint, and in a list on a terminal without --wide.
 const maxArguments = 10
 
 // signature returns the first arguments of a tool in the form of the command line: [optional].

@@ -184,16 +184,10 @@ func unescaped(w io.Writer) io.Writer {
 // which means none, with --wide or if w is not a terminal.
 func columns(w io.Writer) int {
 	s, ok := w.(*screen)
-	if !ok || isWide(w) {
+	if !ok || s.wide {
 		return 0
 	}
 	return terminalWidth(s)
-}
-
-// isWide reports whether --wide asks for everything.
-func isWide(w io.Writer) bool {
-	s, ok := w.(*screen)
-	return ok && s.wide
 }
 
 // terminalWidth returns the width of a terminal, or 0 if it has none.
