@@ -60,14 +60,14 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(l.known) == 0 {
+		return no("", "lock: no sources to lock")
+	}
 	for _, name := range l.servers {
 		if !slices.ContainsFunc(subjects, func(s lock.Subject) bool { return s.Name == name }) {
 			return no(didYouMean(name, l.known, "name one of "+strings.Join(l.known, ", ")),
 				"lock: no enabled server or source is named %q", name)
 		}
-	}
-	if len(subjects) == 0 {
-		return no("", "lock: no sources to lock")
 	}
 	wait := waitForSubjects(cmd, subjects)
 	now, report, err := lock.RecordAll(cmd.Context(), subjects)
