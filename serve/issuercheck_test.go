@@ -26,7 +26,7 @@ func TestIssuerCheck(t *testing.T) {
 			return true
 		}
 	}
-	asked, hanging := make(chan struct{}), make(chan struct{})
+	asked, hanging := make(chan struct{}, 1), make(chan struct{})
 	for _, tt := range []struct {
 		name, url string
 		answer    func(http.ResponseWriter, *http.Request) bool
@@ -36,7 +36,10 @@ func TestIssuerCheck(t *testing.T) {
 		{
 			name: "available", url: issuerURL, answer: func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == "/keys" {
-					close(asked)
+					select {
+					case asked <- struct{}{}:
+					default:
+					}
 				}
 				return false
 			},
@@ -72,7 +75,11 @@ func TestIssuerCheck(t *testing.T) {
 			o.Logger = slog.New(warned{text, cancel})
 			o.Observer.Started = func(*serve.Info) {
 				if tt.name == "available" {
-					<-asked // without a token
+					select {
+					case <-asked: // without a token
+					case <-ctx.Done():
+						t.Error("the server has not fetched the keys")
+					}
 				}
 				if tt.warning == "" {
 					cancel()

@@ -55,10 +55,10 @@ func (k *keys) has(id string) bool {
 	})
 }
 
-// keySet caches an issuer's keys. They are fetched for the first token, again in the
-// background once they are old, and when a token is signed with an unknown key, which is
-// how an issuer rotates its keys. The requests with such tokens wait for one fetch, which
-// begins at the earliest a pause after the last one.
+// keySet caches an issuer's keys. They are fetched when the server starts or else for the
+// first token, again in the background once they are old, and when a token is signed with
+// an unknown key, which is how an issuer rotates its keys. The requests with such tokens
+// wait for one fetch, which begins at the earliest a pause after the last one.
 type keySet struct {
 	opts   *JWTOptions
 	client *http.Client
@@ -74,7 +74,7 @@ type keySet struct {
 	waiting  waitingRoom
 	begun    atomic.Uint64 // the fetches that have begun
 	mu       sync.Mutex
-	// tried is the time of the last attempt to fetch.
+	// tried is the time of the last attempt to fetch, or zero if the next one need not wait.
 	tried   time.Time // guarded by mu
 	failure error     // of the last attempt; guarded by mu
 	jwksURL string    // guarded by fetching
@@ -234,7 +234,7 @@ func (s *keySet) prepare(ctx context.Context) error {
 	err := s.fetch(ctx, false)
 	if err != nil {
 		s.mu.Lock()
-		s.tried, s.failure = time.Time{}, nil
+		s.tried = time.Time{}
 		s.mu.Unlock()
 	}
 	return err
@@ -256,7 +256,7 @@ func (s *keySet) untilDue(now time.Time) (time.Duration, error) {
 		pause *= 10
 	}
 	if s.tried.IsZero() {
-		return 0, nil
+		return 0, s.failure
 	}
 	return pause - now.Sub(s.tried), s.failure
 }
