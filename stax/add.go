@@ -281,20 +281,20 @@ func WriteFile(name string, before, after []byte) error {
 		if len(before) > 0 {
 			return ErrChanged
 		}
-		if target, err := os.Readlink(name); err == nil {
-			return refused(name, "it is a link to "+target+", which does not exist")
+		if why := fsutil.BrokenLink(name); why != "" {
+			return refused(name, why)
 		}
 		return fsutil.Create(name, 0o644, fsutil.Content(after))
 	}
 	if !bytes.Equal(now, before) {
 		return ErrChanged
 	}
+	if why := fsutil.ReadOnly(name); why != "" {
+		return refused(name, why)
+	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return err
-	}
-	if info.Mode().Perm()&0o200 == 0 {
-		return refused(name, "it is read-only")
 	}
 	return fsutil.Replace(name, info.Mode().Perm(), fsutil.Content(after))
 }

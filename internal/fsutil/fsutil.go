@@ -74,7 +74,7 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 		return &fs.PathError{
 			Op:   "create",
 			Path: name, // instead of the temporary name
-			Err:  cause(err),
+			Err:  Cause(err),
 		}
 	}
 	tmp := f.Name()
@@ -202,13 +202,34 @@ func syncDir(dir string) error {
 
 // Reason returns the text of an error without its path, for messages that already contain
 // the path. Errors without a path are returned in full.
-func Reason(err error) string { return cause(err).Error() }
+func Reason(err error) string { return Cause(err).Error() }
 
-// cause returns an error without its path.
-func cause(err error) error {
+// Cause returns an error without its path.
+func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
 	}
 	return err
+}
+
+// ReadOnly returns a reason if the owner may not write the file, or "". A rename would still
+// replace it, against the owner's intent.
+func ReadOnly(path string) string {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o200 == 0 {
+		return "it is read-only"
+	}
+	return ""
+}
+
+// BrokenLink returns a reason if the file is a link to a file that does not exist, or "". Its
+// owner may expect to create the target.
+func BrokenLink(path string) string {
+	if target, err := os.Readlink(path); err == nil {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return "it is a link to " + target + ", which does not exist"
+		}
+	}
+	return ""
 }

@@ -40,11 +40,8 @@ func (l *State) writeAll(files []*FilePlan, write func(*FilePlan) error) error {
 			continue
 		}
 		if err := write(f); err != nil {
-			f.Problem = fsutil.Reason(err)
-			var path *fs.PathError
-			if errors.As(err, &path) {
-				err = path.Err
-			}
+			err = fsutil.Cause(err)
+			f.Problem = err.Error()
 			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
 		}
 	}
@@ -170,7 +167,10 @@ func (l *State) put(f *FilePlan, next *record) error {
 	}
 	if err != nil {
 		l.settle(f.Path)
-		return errors.Join(err, l.save())
+		if unsaved := l.save(); unsaved != nil { // %v, because the path of the record must stay
+			return fmt.Errorf("%w; nor can the record of it be saved: %v", fsutil.Cause(err), unsaved)
+		}
+		return err
 	}
 	l.files[f.Path] = next
 	return l.save()

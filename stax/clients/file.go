@@ -53,27 +53,6 @@ func replace(name string, text []byte, mode fs.FileMode) error {
 	return fsutil.Replace(name, mode, fsutil.Content(text))
 }
 
-// readOnly returns a reason if the owner may not write the file. A rename would still
-// replace it, against the owner's intent.
-func readOnly(path string) string {
-	info, err := os.Stat(path)
-	if err == nil && info.Mode().Perm()&0o200 == 0 {
-		return "it is read-only"
-	}
-	return ""
-}
-
-// brokenLink returns a reason if the file is a link to a file that does not exist. Its
-// owner may expect to create the target.
-func brokenLink(path string) string {
-	if target, err := os.Readlink(path); err == nil {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "it is a link to " + target + ", which does not exist"
-		}
-	}
-	return ""
-}
-
 // oneName resolves symbolic links in the parent folders of a file, so that a file has a
 // single name regardless of the route to it. If the file itself is a link, it is not
 // resolved.

@@ -169,7 +169,7 @@ func NewPlan(m *stax.Merged, state *State, opts *PlanOptions) (*Plan, *check.Rep
 		}
 		path = oneName(path)
 		f.Path = path
-		if f.Problem = cmp.Or(readOnly(path), brokenLink(path)); f.Problem != "" {
+		if f.Problem = cmp.Or(fsutil.ReadOnly(path), fsutil.BrokenLink(path)); f.Problem != "" {
 			continue
 		}
 		text, seen := texts[path]

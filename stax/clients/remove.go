@@ -69,7 +69,7 @@ func (l *State) removeFrom(path string, r *record, s *Selection) *FilePlan {
 		return f
 	}
 	f.Name = f.client.Name
-	if f.Problem = readOnly(path); f.Problem != "" {
+	if f.Problem = fsutil.ReadOnly(path); f.Problem != "" {
 		return f
 	}
 	text, err := readFile(path)
