@@ -162,7 +162,7 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 		p.sessions.awaitLeft(r.Context(), s)
 		return placed, false, false
 	}
-	switch err := p.sessions.verify(r.Context(), s); {
+	switch err := p.verify(r.Context(), s); {
 	case errors.Is(err, cluster.ErrLost):
 		p.leaveBoth(s, home)
 		return placed, false, false
@@ -187,6 +187,16 @@ func (p *placer) local(w http.ResponseWriter, r *http.Request) (placed placement
 	}
 	placed.leave = func() { p.leaveBoth(s, home) }
 	return placed, false, true
+}
+
+// verify returns nil if this replica owns a session, see [ownedSessions.verify].
+func (p *placer) verify(ctx context.Context, s *ownedSession) error {
+	if p.sessions.holds(s) {
+		return nil
+	}
+	asks, done := p.engine.ask(ctx, 2*recordTimeout)
+	defer done()
+	return p.sessions.verify(asks, s)
 }
 
 // send forwards a request to the replica with that id, if it is another one that is alive.

@@ -166,9 +166,9 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// TestInvalidApproval verifies that a denial names what was wrong with the user's answer: the client has
-// asked, so it must not be reported as unable to.
-func TestInvalidApproval(t *testing.T) {
+// newAuditedAsker returns a client of a server whose tools need approval, and a function that returns the audit log.
+func newAuditedAsker(t *testing.T) (a *asker, audited func() string) {
+	t.Helper()
 	var log bytes.Buffer
 	audit, err := serve.NewAudit(&log, nil)
 	if err != nil {
@@ -179,7 +179,19 @@ func TestInvalidApproval(t *testing.T) {
 	o.Policy = policyOf(t, approvalRules, nil)
 	s := httptest.NewServer(serve.NewHandler(company{servers: []string{"a", "b", "c"}}, o))
 	t.Cleanup(s.Close)
-	a := newAsker(t, s.URL)
+	return newAsker(t, s.URL), func() string {
+		t.Helper()
+		if err := audit.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+}
+
+// TestInvalidApproval verifies that a denial names what was wrong with the user's answer: the client has
+// asked, so it must not be reported as unable to.
+func TestInvalidApproval(t *testing.T) {
+	a, audited := newAuditedAsker(t)
 	const wrong = "does not match requestedSchema, after 3 attempts; wrong fields: allow"
 	for _, tt := range []struct{ answer, want string }{
 		{`{"action":"accept","content":{"allow":"yes"}}`, wrong},
@@ -196,28 +208,16 @@ func TestInvalidApproval(t *testing.T) {
 			t.Errorf("answer %s: the user was not asked", tt.answer)
 		}
 	}
-	if err := audit.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(log.String(), `"approval":"invalid"`); n != 4 {
-		t.Errorf("the audit log has %d invalid approvals, want 4:\n%s", n, log.String())
+	log := audited()
+	if n := strings.Count(log, `"approval":"invalid"`); n != 4 {
+		t.Errorf("the audit log has %d invalid approvals, want 4:\n%s", n, log)
 	}
 }
 
 // TestFailedQuestion verifies that a denial after a client that has asked, and failed, does not call the client
 // unable to ask.
 func TestFailedQuestion(t *testing.T) {
-	var log bytes.Buffer
-	audit, err := serve.NewAudit(&log, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := &serve.Options{Auth: companyTokens(t)}
-	o.Audit = audit
-	o.Policy = policyOf(t, approvalRules, nil)
-	s := httptest.NewServer(serve.NewHandler(company{servers: []string{"a", "b", "c"}}, o))
-	t.Cleanup(s.Close)
-	a := newAsker(t, s.URL)
+	a, audited := newAuditedAsker(t)
 	a.failure = `{"code":-32603,"message":"the window was closed"}`
 	got := a.call("a_run")
 	const want = "requires the user's approval, and asking the user failed: " +
@@ -225,11 +225,9 @@ func TestFailedQuestion(t *testing.T) {
 	if !strings.Contains(got, want) || !strings.Contains(got, "window was closed") || strings.Contains(got, "cannot ask") {
 		t.Errorf("%s, want %q", got, want)
 	}
-	if err := audit.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(log.String(), `"approval":"failed"`) {
-		t.Errorf("the audit log has no failed approval:\n%s", log.String())
+	log := audited()
+	if !strings.Contains(log, `"approval":"failed"`) {
+		t.Errorf("the audit log has no failed approval:\n%s", log)
 	}
 }
 

@@ -2,31 +2,30 @@ package serve
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
 )
 
-// engineTime is how long a request may wait for the engine, at each replica that it reaches: however many questions
-// remain without an answer, its client gets one within three seconds.
+// engineTime is how long a request may wait for the engine at one replica, however many questions remain without an
+// answer. A client whose replica reaches the engine gets an answer within three seconds.
 const engineTime = 2500 * time.Millisecond
 
-// engineWait is how long a request has waited for the engine, in nanoseconds. Other waits, such as those for a process
-// that stops, do not count. A nil engineWait, for what is done without a request, bounds nothing.
-type engineWait struct{ waited atomic.Int64 }
+// engineWait is how long a request has waited for the engine. Other waits, such as those for a process that stops, do
+// not count. It belongs to the goroutine of the request. With a nil engineWait, each question has its own limit alone.
+type engineWait struct{ waited time.Duration }
 
 // ask returns a context for one or more questions to the engine, which ends after most, or when the request has waited
-// for engineTime. done must be called afterwards. Only one of them may be in use at a time.
+// for engineTime. done must be called before the next ask.
 func (e *engineWait) ask(ctx context.Context, most time.Duration) (limited context.Context, done func()) {
 	if e == nil {
 		return context.WithTimeout(ctx, most)
 	}
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, min(most, engineTime-time.Duration(e.waited.Load())))
+	limited, cancel := context.WithTimeout(ctx, min(most, engineTime-e.waited))
 	return limited, func() {
 		cancel()
-		e.waited.Add(int64(time.Since(began)))
+		e.waited += time.Since(began)
 	}
 }
 
