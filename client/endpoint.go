@@ -182,8 +182,13 @@ func (e *Endpoint) post(
 	return e.do(r, t)
 }
 
-// do makes a request, and retries it with another token if necessary. t may be nil.
+// do makes a request, and retries it with another token if necessary. t may be nil. After a redirect, a server of
+// 2024-11-05 may name an address for messages on another host, which gets no secrets.
 func (e *Endpoint) do(r *http.Request, t *tap.Tapper) (*http.Response, error) {
+	if !sameHost(r.URL, e.target) {
+		e.removeSecrets(r.Header)
+		return e.send(r, t)
+	}
 	if e.Describe != nil {
 		if err := e.Describe(r); err != nil {
 			return nil, &AuthorizeError{err}
@@ -255,15 +260,20 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	case sameHost(to.URL, first.URL):
 		return nil
 	}
+	e.removeSecrets(to.Header)
+	return nil
+}
+
+// removeSecrets removes from a header what only the host of URL may see.
+func (e *Endpoint) removeSecrets(h http.Header) {
 	for name := range e.header() {
-		to.Header.Del(name)
+		h.Del(name)
 	}
-	for name := range to.Header {
+	for name := range h {
 		if !isProtocolHeader(name) {
-			delete(to.Header, name)
+			delete(h, name)
 		}
 	}
-	return nil
 }
 
 // keepsMessage reports whether a redirect with this status repeats a POST, rather than fetching another page.

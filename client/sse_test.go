@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +65,62 @@ func TestOldSSE(t *testing.T) {
 	}
 	if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
 		t.Errorf("echo = %q", got)
+	}
+}
+
+// bearer adds a token to each request, like a login.
+type bearer struct{}
+
+func (bearer) Authorize(r *http.Request) error {
+	r.Header.Set("Authorization", "Bearer hunter22")
+	return nil
+}
+
+func (bearer) Refused(*http.Response) (bool, error) { return false, nil }
+
+// TestOldSSEOnAnotherHost redirects the stream of 2024-11-05 to another host, which then names itself as the address
+// for messages. It works, and gets no secrets.
+func TestOldSSEOnAnotherHost(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		endpoint *client.Endpoint
+	}{
+		{"header", &client.Endpoint{Header: http.Header{"X-Api-Key": {"hunter22"}}}},
+		{"credentials", &client.Endpoint{Credentials: bearer{}}},
+		{"caller", &client.Endpoint{Describe: func(r *http.Request) error {
+			r.Header.Set("X-User", "hunter22")
+			return nil
+		}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var leaked atomic.Pointer[string]
+			other := oldServer(t, &world{})
+			served := other.Config.Handler
+			other.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for name, values := range r.Header {
+					if strings.Contains(values[0], "hunter22") {
+						leaked.Store(&name)
+					}
+				}
+				served.ServeHTTP(w, r)
+			})
+			named := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				http.Redirect(w, r, other.URL+"/sse", http.StatusTemporaryRedirect)
+			}))
+			t.Cleanup(named.Close)
+			test.endpoint.URL = named.URL + "/sse"
+			src := open(t, test.endpoint, nil)
+			if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
+				t.Errorf("echo = %q, want hi", got)
+			}
+			if name := leaked.Load(); name != nil {
+				t.Errorf("the other host was sent the secret in %s", *name)
+			}
+		})
 	}
 }
 
