@@ -232,6 +232,9 @@ func (c *Client) prepare(
 		settings: s,
 		found:    found,
 	}
+	if err := f.checkIssuerOfSecrets(previous); err != nil {
+		return nil, err
+	}
 	f.scopes = f.selectScopes(d, previous)
 	// The proofs are signed with ES256, the only algorithm here.
 	if s.DPoP || found.dpop {
@@ -244,6 +247,35 @@ func (c *Client) prepare(
 		}
 	}
 	return f, nil
+}
+
+// checkIssuerOfSecrets refuses to present a secret to an authorization server that only the server names, which could
+// collect the secrets of others in this way. The user has to name the issuer, or has logged in there before. Keys of
+// clients are not affected: what they sign names the issuer.
+func (f *flow) checkIssuerOfSecrets(previous *record) error {
+	s := f.settings
+	secret := ""
+	switch {
+	case s.Issuer != "":
+		return nil
+	case s.Grant == JWTBearer:
+		secret = "the assertion"
+	case s.Grant == TokenExchange:
+		secret = "the subject token"
+	case s.Client.Secret != nil:
+		secret = "the client secret"
+	default:
+		return nil
+	}
+	if previous != nil && previous.Issuer == f.issuer() && previous.Client.ID == s.Client.ID {
+		return nil
+	}
+	issuer := secrets.URL(f.issuer())
+	return &SetupError{
+		Text: fmt.Sprintf("%s is not sent to %s: only %s names that issuer", secret, issuer, secrets.URL(f.server)),
+		Hint: fmt.Sprintf("if it is for that issuer: %s --issuer %s, or set issuer in its auth",
+			cmp.Or(s.Command, CommandFor(f.server)), issuer),
+	}
 }
 
 // web returns the requests for a server. The hosts that the user configured may be

@@ -2,6 +2,11 @@ package identity_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net/http"
@@ -395,13 +400,93 @@ func TestDevice(t *testing.T) {
 	}
 }
 
+// TestSecretsAreForNamedIssuers verifies that a server cannot collect secrets by naming an authorization server of its
+// own: they go to an issuer that the user has named, or with which the client has logged in before. A signed
+// assertion of the client is useless elsewhere.
+func TestSecretsAreForNamedIssuers(t *testing.T) {
+	secret := func(context.Context) (string, error) { return "s:cret", nil }
+	token := func(context.Context) (string, error) { return "subject-0123456789", nil }
+	for name, settings := range map[string]identity.Settings{
+		"secret of a person's login": {
+			Client: identity.ClientSettings{ID: "fixed id", Secret: secret},
+		},
+		"client secret": {
+			Grant:  identity.ClientCredentials,
+			Client: identity.ClientSettings{ID: "fixed id", Secret: secret},
+		},
+		"assertion": {
+			Grant:    identity.JWTBearer,
+			Client:   identity.ClientSettings{ID: "fixed id"},
+			Exchange: identity.ExchangeSettings{Token: token},
+		},
+		"subject token": {
+			Grant:    identity.TokenExchange,
+			Client:   identity.ClientSettings{ID: "fixed id"},
+			Exchange: identity.ExchangeSettings{Token: token, TokenType: "id_token"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t)
+			c := newClient(newStore(t))
+			_, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{Settings: &settings, Interaction: browse()})
+			var setup *identity.SetupError
+			if !errors.As(err, &setup) || !strings.Contains(setup.Text, s.Issuer) ||
+				!strings.Contains(setup.Hint, "slipway login "+s.URL+" --issuer "+s.Issuer) {
+				t.Errorf("Login = %v, want a SetupError that names %s, and a command with it", err, s.Issuer)
+			}
+			if n := len(s.Forms()); n > 0 {
+				t.Errorf("%d requests to an issuer that only the server names: %v", n, s.Forms())
+			}
+		})
+	}
+	t.Run("client key", func(t *testing.T) {
+		s := startServer(t)
+		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+		_, err = newClient(newStore(t)).Login(t.Context(), s.URL, &identity.LoginOptions{Settings: &identity.Settings{
+			Grant: identity.ClientCredentials,
+			Client: identity.ClientSettings{
+				ID:  "fixed id",
+				Key: func(context.Context) (string, error) { return string(key), nil },
+			},
+		}})
+		if errors.As(err, new(*identity.SetupError)) {
+			t.Errorf("Login with a key = %v, want no question about the issuer", err)
+		}
+	})
+	t.Run("known client", func(t *testing.T) {
+		s := startServer(t)
+		c := newClient(newStore(t))
+		settings := &identity.Settings{
+			Grant:  identity.ClientCredentials,
+			Issuer: s.Issuer,
+			Client: identity.ClientSettings{ID: "fixed id", Secret: secret},
+		}
+		for range 2 {
+			if _, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{Settings: settings}); err != nil {
+				t.Errorf("Login with the issuer %q = %v", settings.Issuer, err)
+			}
+			settings.Issuer = ""
+		}
+	})
+}
+
 // TestClientCredentials obtains a token without a person, and another one when it has
 // expired, also by a process that has no settings.
 func TestClientCredentials(t *testing.T) {
 	s := startServer(t)
 	store := newStore(t)
 	settings := &identity.Settings{
-		Grant: identity.ClientCredentials,
+		Grant:  identity.ClientCredentials,
+		Issuer: s.Issuer,
 		Client: identity.ClientSettings{
 			ID:     "fixed id",
 			Secret: func(context.Context) (string, error) { return "s:cret\n", nil },

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -225,34 +226,27 @@ func (w *web) withoutResource(
 	server, issuer string,
 	found *discovery,
 ) error {
-	if issuer == "" {
-		u, err := url.Parse(server)
-		if err != nil {
-			return err
-		}
-		issuer = u.Scheme + "://" + u.Host
-		meta, err := w.authorizationServer(ctx, issuer)
-		if err == nil {
-			found.server = *meta
-			return nil
-		}
-		if !errors.Is(err, errNoDocument) {
-			return err
-		}
-		found.assumed = true
-		found.server = serverMetadata{
-			Issuer:                issuer,
-			AuthorizationEndpoint: issuer + "/authorize",
-			TokenEndpoint:         issuer + "/token",
-			RegistrationEndpoint:  issuer + "/register",
-		}
-		return nil
-	}
-	meta, err := w.authorizationServer(ctx, issuer)
+	u, err := url.Parse(server)
 	if err != nil {
 		return err
 	}
-	found.server = *meta
+	origin := u.Scheme + "://" + u.Host
+	chosen := cmp.Or(issuer, origin)
+	meta, err := w.authorizationServer(ctx, chosen)
+	switch {
+	case err == nil:
+		found.server = *meta
+		return nil
+	case chosen != origin || !errors.Is(err, errNoDocument):
+		return err
+	}
+	found.assumed = true
+	found.server = serverMetadata{
+		Issuer:                origin,
+		AuthorizationEndpoint: origin + "/authorize",
+		TokenEndpoint:         origin + "/token",
+		RegistrationEndpoint:  origin + "/register",
+	}
 	return nil
 }
 

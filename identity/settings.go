@@ -88,7 +88,9 @@ type Settings struct {
 	// Grant is how to obtain a token.
 	Grant Grant
 	// Issuer selects one of the authorization servers that the server names. If the server
-	// has no metadata, it is the authorization server.
+	// has no metadata, it is the authorization server. A first login that presents a client
+	// secret, an assertion or a subject token requires it: otherwise the server could name an
+	// issuer that collects them.
 	Issuer string
 	// Scopes replaces the scopes that the server asks for.
 	Scopes []string

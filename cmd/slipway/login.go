@@ -55,14 +55,15 @@ SERVER is the name of a server in FILE, by default in the definitions that
 those of the grants exchange and id-jag; flags take precedence.
 
 Without a client ID, Slipway registers itself if the authorization server allows
-that. Secrets are read from files or stdin, never from the command line.
+that. Secrets are read from files or stdin, never from the command line, and are
+sent only to the issuer that --issuer names, or that of an earlier login.
 Logins are in the state folder; the key that encrypts them is in the keychain
 or, without one, in a file that only this user can read.
 SLIPWAY_STORE_KEY=file:PATH selects another file.`,
 		Example: `  slipway login https://mcp.example.com/mcp
   slipway login https://mcp.example.com/mcp --device
   slipway login https://mcp.example.com/mcp --client-id Iv1.x \
-      --client-secret secret.txt --scope repo
+      --client-secret secret.txt --issuer https://id.example.com
   slipway login --list`,
 		RunE: f.run,
 	}
@@ -73,7 +74,8 @@ SLIPWAY_STORE_KEY=file:PATH selects another file.`,
 		"client `ID` issued by the authorization server, or the https URL of a client ID metadata document")
 	flags.StringVar(&f.clientSecret, "client-secret", "", "`file` with the secret of the client; - reads it from stdin")
 	flags.StringVar(&f.clientKey, "client-key", "", "PEM `file` with the private key of the client (private_key_jwt)")
-	flags.StringVar(&f.settings.Issuer, "issuer", "", "`URL` of the authorization server, if the server names several")
+	flags.StringVar(&f.settings.Issuer, "issuer", "",
+		"`URL` of the authorization server: one of several that the server names, or the one that gets a secret")
 	flags.Var(oneOf((*string)(&f.settings.Grant), "code", "device", "client", "jwt-bearer"), "grant",
 		"`grant` to use: code, device, client, jwt-bearer")
 	flags.StringVar(&f.assertion, "assertion", "", "`file` with the assertion of the grant jwt-bearer")
