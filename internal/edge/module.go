@@ -17,7 +17,7 @@ var scripts embed.FS
 // language goes between both lists.
 var (
 	partsBefore = []string{"tables", "text", "json", "names", "nearest", "snowball"}
-	partsAfter  = []string{"words", "search1", "search2", "search", "arguments", "site", "page", "protocol"}
+	partsAfter  = []string{"words", "search1", "search2", "search", "pattern", "arguments", "site", "page", "protocol"}
 )
 
 // noLanguage replaces the stemmer for texts in other languages.

@@ -243,7 +243,9 @@ func tables(t *testing.T) []byte {
 		fmt.Fprintf(&b, "  %s: %s,\n", c.name, sources.constant(t, c))
 	}
 	// The cache of the endpoint is part of the 128 MB that hosts allow.
-	b.WriteString("  file: 16777216,\n  kept: 25165824,\n  keptFile: 6291456,\n  ttl: 60000,\n};\n\n")
+	b.WriteString("  file: 16777216,\n  kept: 25165824,\n  keptFile: 6291456,\n  ttl: 60000,\n")
+	// Of a pattern in a schema: about a tenth of a second.
+	b.WriteString("  patternStates: 1000,\n  patternSteps: 1000000,\n};\n\n")
 
 	b.WriteString("export const SEARCH = {\n")
 	for _, c := range searchConstants {

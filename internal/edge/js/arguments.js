@@ -4,6 +4,7 @@ import { byteLength, format, json } from './text.js';
 import { canonical, compact, decimal, elements, isObject, member, members, unquote } from './json.js';
 import { didYouMean } from './nearest.js';
 import { encodeName } from './names.js';
+import { matchesPattern } from './pattern.js';
 import { LIMITS, TEXTS } from './tables.js';
 
 /** An error about arguments, which from 2025-11-25 on is a result for the model. */
@@ -191,7 +192,8 @@ function check(schema, raw, path, problems, text, depth) {
   }
   if (rightType) checkScalar(schema, raw, text, fail);
   if (rightType && raw[0] === '[' && schema.items && !Array.isArray(schema.items)) {
-    elements(raw).forEach((e, i) => check(schema.items, compact(e), `${path}[${i}]`, problems, member(text, 'items'), depth + 1));
+    const items = member(text, 'items');
+    elements(raw).forEach((e, i) => check(schema.items, compact(e), `${path}[${i}]`, problems, items, depth + 1));
   }
   if (values && !values.some((v) => canonical(v) === canonical(raw))) fail(notListed(values.map(compact), raw));
 }
@@ -202,7 +204,7 @@ function checkScalar(schema, raw, text, fail) {
     const { minLength = 0, maxLength = -1 } = schema;
     if (length === 0 && minLength === 1) fail(TEXTS.schemaEmpty);
     else checkCount(length, minLength, maxLength, 'character', fail);
-    if (schema.pattern && !matches(schema.pattern, JSON.parse(raw))) {
+    if (schema.pattern && !matchesPattern(schema.pattern, JSON.parse(raw))) {
       fail(format(TEXTS.schemaPattern, shorten(member(text, 'pattern')), describe(raw)));
     }
   } else if (raw[0] === '[') checkCount(elements(raw).length, schema.minItems ?? 0, schema.maxItems ?? -1, 'item', fail);
@@ -220,14 +222,6 @@ function checkCount(n, least, most, noun, fail) {
   const counted = (count) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`);
   if (n < least) fail(format(TEXTS.schemaAtLeast, counted(least), '', n));
   if (most >= 0 && n > most) fail(format(TEXTS.schemaAtMost, counted(most), '', n));
-}
-
-function matches(pattern, text) {
-  try {
-    return new RegExp(pattern, 'u').test(text);
-  } catch {
-    return true; // the Go implementation does not check a pattern that it cannot compile either
-  }
 }
 
 function notListed(values, raw) {

@@ -74,6 +74,8 @@ export const LIMITS = {
   kept: 25165824,
   keptFile: 6291456,
   ttl: 60000,
+  patternStates: 1000,
+  patternSteps: 1000000,
 };
 
 export const SEARCH = {
