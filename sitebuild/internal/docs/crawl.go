@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
 )
@@ -92,11 +93,23 @@ func (w *Website) Read(ctx context.Context) (*Set, error) {
 		seen: make(map[string]bool),
 		turn: make(chan struct{}, 1),
 	}
+	// Only robots.txt may lead to another host, which is not to be one of a private network.
+	guard := netguard.Guard{
+		Host:     w.start.Hostname(),
+		Loopback: netguard.NamesLoopback(w.start.String()),
+	}
+	transport := guard.Transport(&http.Transport{
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: crawlSlots,
+		IdleConnTimeout:     fetchTime,
+	})
 	c.client = &http.Client{
+		Transport:     transport,
 		Timeout:       fetchTime,
 		CheckRedirect: c.redirect,
 	}
-	if err := c.readRobots(ctx); err != nil {
+	defer c.client.CloseIdleConnections()
+	if err := c.readRobots(ctx, transport); err != nil {
 		return nil, err
 	}
 	c.add(w.start)
@@ -156,11 +169,15 @@ func (c *crawler) redirect(req *http.Request, via []*http.Request) error {
 
 // readRobots reads robots.txt. Without one, everything is permitted; if the host fails to
 // answer, nothing is.
-func (c *crawler) readRobots(ctx context.Context) error {
+func (c *crawler) readRobots(ctx context.Context, transport http.RoundTripper) error {
 	u := *c.site.start
 	u.Path = "/robots.txt"
 	u.RawPath = ""
-	resp, err := c.get(ctx, &http.Client{Timeout: fetchTime}, &u)
+	client := &http.Client{
+		Transport: transport,
+		Timeout:   fetchTime,
+	}
+	resp, err := c.get(ctx, client, &u)
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", u.String(), err)
 	}
@@ -251,7 +268,7 @@ func (c *crawler) readSitemaps(ctx context.Context) {
 			continue
 		}
 		found := c.readSitemap(ctx, u)
-		waiting = append(waiting, found.Maps...)
+		waiting = append(waiting, found.Maps[:min(len(found.Maps), max(0, most-len(waiting)))]...)
 		for _, page := range found.Pages {
 			if u, err := c.site.start.Parse(strings.TrimSpace(page)); err == nil {
 				c.add(u)

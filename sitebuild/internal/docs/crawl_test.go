@@ -125,6 +125,24 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
+// TestCrawlRobotsElsewhere reads a robots.txt that leads to another host of the private network.
+func TestCrawlRobotsElsewhere(t *testing.T) {
+	private := newWebsite(t, map[string]string{"/": "User-agent: *"})
+	target := strings.Replace(private.URL, "127.0.0.1", "0.0.0.0", 1)
+	w := httptest.NewServer(http.RedirectHandler(target, http.StatusFound))
+	defer w.Close()
+	site, err := docs.Crawl(w.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = site.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "is refused") {
+		t.Errorf("error %v", err)
+	}
+	if len(private.asked) > 0 {
+		t.Errorf("the private host was asked for %q", private.asked)
+	}
+}
+
 // TestCrawlEncoding reads a page in the encoding that the host declares.
 func TestCrawlEncoding(t *testing.T) {
 	const page = "<main><h1>A \xcf\xf0\xe8\xe2\xe5\xf2</h1></main>"
