@@ -10,11 +10,11 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -222,7 +222,7 @@ func (c *Client) prepare(
 	if !refused && found.assumed {
 		return nil, &SetupError{
 			Text: secrets.URL(server) + " answers without a login",
-			Hint: "slipway ls " + secrets.URL(server) + " lists what it offers",
+			Hint: "slipway ls " + process.ShellWord(secrets.URL(server)) + " lists what it offers",
 		}
 	}
 	f := &flow{
@@ -274,7 +274,7 @@ func (f *flow) checkIssuerOfSecrets(previous *record) error {
 	return &SetupError{
 		Text: fmt.Sprintf("%s is not sent to %s: only %s names that issuer", secret, issuer, secrets.URL(f.server)),
 		Hint: fmt.Sprintf("if it is for that issuer: %s --issuer %s, or set issuer in its auth",
-			cmp.Or(s.Command, CommandFor(f.server)), issuer),
+			cmp.Or(s.Command, CommandFor(f.server)), process.ShellWord(issuer)),
 	}
 }
 
@@ -391,7 +391,8 @@ func (c *Client) checkBinding(ctx context.Context, server, id, issuer string) er
 	return &SetupError{
 		Text: fmt.Sprintf("the client ID belongs to %s, and the server now names %s",
 			secrets.URL(r.Issuer), secrets.URL(issuer)),
-		Hint: "if the ID is also registered at " + secrets.URL(issuer) + ": slipway logout " + secrets.URL(server),
+		Hint: "if the ID is also registered at " + secrets.URL(issuer) + ": slipway logout " +
+			process.ShellWord(secrets.URL(server)),
 	}
 }
 
@@ -521,9 +522,5 @@ func (c *Client) revokeToken(ctx context.Context, w *web, r *record, token, hint
 
 // CommandFor returns the command that logs in to a server, for hints.
 func CommandFor(server string) string {
-	shown := secrets.URL(server)
-	if strings.ContainsAny(shown, "&?;*'\" ") {
-		shown = "'" + strings.ReplaceAll(shown, "'", `'\''`) + "'"
-	}
-	return "slipway login " + shown
+	return "slipway login " + process.ShellWord(secrets.URL(server))
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -397,6 +398,28 @@ func TestDevice(t *testing.T) {
 	}
 	if n := s.Count("urn:ietf:params:oauth:grant-type:device_code"); n < 2 {
 		t.Errorf("%d polls, want the first to be answered with authorization_pending", n)
+	}
+}
+
+// TestHintsAreSafeToPaste verifies that what a server chooses is a word of the commands in hints, whatever it is.
+func TestHintsAreSafeToPaste(t *testing.T) {
+	var s *httptest.Server
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprintf(w, `{"resource": "%s/$(id)", "authorization_servers": ["https://as.example/;id$(id)"]}`, s.URL)
+	}))
+	t.Cleanup(s.Close)
+	_, err := newClient(newStore(t)).Login(t.Context(), s.URL+"/$(id)", &identity.LoginOptions{
+		Settings:    &identity.Settings{Issuer: "https://other.example"},
+		Interaction: browse(),
+	})
+	var setup *identity.SetupError
+	want := "slipway login '" + s.URL + "/$(id)' --issuer 'https://as.example/;id$(id)'"
+	if !errors.As(err, &setup) || !strings.HasSuffix(setup.Hint, want) {
+		t.Errorf("Login = %v, want a SetupError with the hint %s", err, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -90,7 +91,8 @@ func (w *web) discover(
 		if len(issuers) > 0 && !slices.Contains(issuers, issuer) {
 			return nil, &SetupError{
 				Text: fmt.Sprintf("%s does not accept logins of %s", secrets.URL(server), secrets.URL(issuer)),
-				Hint: "use one that it names: " + CommandFor(server) + " --issuer " + secrets.URL(issuers[0]),
+				Hint: "use one that it names: " + CommandFor(server) + " --issuer " +
+					process.ShellWord(secrets.URL(issuers[0])),
 			}
 		}
 		issuers = []string{issuer}

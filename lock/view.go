@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -234,7 +235,7 @@ func (v *view) refuses(item Item) bool { return v.refused[item].why != "" }
 func refusal(d Drift) string {
 	approve := "slipway lock approve"
 	if d.Item.Kind != Whole {
-		approve += " --item " + visible.Line(d.Item.String())
+		approve += " --item " + process.ShellWord(visible.Line(d.Item.String()))
 	}
 	return fmt.Sprintf(
 		"refused by %s: %s: %s; review it with slipway lock diff and accept it with %s",

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/process"
 )
 
 const (
@@ -234,7 +235,7 @@ func (k *code) followRelative(name string, text []byte, i *jsImport, module stri
 		hint = "write the whole name, as in " + strconv.Quote(module+strings.TrimPrefix(found, target))
 	} else if k.isSkipped(target) {
 		message = fmt.Sprintf("%s is excluded by packing, and this file loads it", target)
-		hint = "slipway bundle pack --explain " + target + " names the rule"
+		hint = explainHint(target) + " names the rule"
 	}
 	k.inCode(name, text).At(i.at).Add(ruleImport.As(i.severity()), "", hint, "%s", message)
 }
@@ -298,12 +299,12 @@ func (k *code) checkInstalled(name string, text []byte, i *jsImport, module stri
 		return
 	}
 	message := fmt.Sprintf("the package %s is not in the bundle, and this file loads it", pkg)
-	hint := "npm install " + pkg
+	hint := "npm install " + process.ShellWord(pkg)
 	_, development := top.DevDependencies[pkg]
 	switch {
 	case k.ignoredPackage(pkg) != "":
 		message = fmt.Sprintf("the package %s is excluded by packing, and this file loads it", pkg)
-		hint = "slipway bundle pack --explain " + k.ignoredPackage(pkg) + " names the rule"
+		hint = explainHint(k.ignoredPackage(pkg)) + " names the rule"
 	case wanted:
 		hint = "npm install --omit=dev; package.json names it and node_modules does not have it"
 	case development:
@@ -465,3 +466,8 @@ const pythonModules = " abc aifc antigravity argparse array ast asynchat asyncio
 	"tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings " +
 	"wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib " +
 	"zoneinfo "
+
+// explainHint returns the command that says why packing excludes a file.
+func explainHint(name string) string {
+	return "slipway bundle pack --explain " + process.ShellWord(name)
+}

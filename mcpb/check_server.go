@@ -81,7 +81,7 @@ func (c *checker) checkEntryPoint(s *Server) {
 	}
 	switch {
 	case missing && c.isSkipped(name):
-		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, "slipway bundle pack --explain "+name+" says which rule does",
+		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, explainHint(name)+" says which rule does",
 			"the entry point %s exists, but packing excludes it", name)
 	case missing:
 		hint := c.hintSimilar(name)

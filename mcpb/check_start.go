@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/process"
 )
 
 // addStarted adds the files of the bundle that the manifest starts on any system.
@@ -69,7 +70,7 @@ func (k *code) checkPreloaded(pointer, command string, args []string) {
 			nodeBuiltin(module) || k.findPackage(".", pkg) != "" || !k.first(pkg) {
 			continue
 		}
-		k.Add(ruleImport, fmt.Sprintf("%s/args/%d", pointer, i), "npm install "+pkg,
+		k.Add(ruleImport, fmt.Sprintf("%s/args/%d", pointer, i), "npm install "+process.ShellWord(pkg),
 			"the package %s is not in the bundle, and %s loads it", pkg, flag)
 	}
 }
