@@ -168,7 +168,7 @@ func writeParagraph(out *strings.Builder, text string) {
 		at += len(line)
 	}
 	text = text[:at]
-	if words := strings.Join(strings.Fields(text), " "); words != "" {
+	if words := pdfWords(text); words != "" {
 		out.WriteString("<p>" + html.EscapeString(words) + "</p>\n")
 	}
 	if list == "" {
@@ -176,7 +176,7 @@ func writeParagraph(out *strings.Builder, text string) {
 	}
 	out.WriteString("<ul>")
 	for line := range strings.Lines(list) {
-		words := strings.Join(strings.Fields(line), " ")
+		words := pdfWords(line)
 		if item := strings.TrimLeft(words, bullets); item != words {
 			out.WriteString("\n<li>")
 			words = strings.TrimSpace(item)
@@ -184,6 +184,32 @@ func writeParagraph(out *strings.Builder, text string) {
 		out.WriteString(html.EscapeString(words) + "\n")
 	}
 	out.WriteString("</ul>\n")
+}
+
+// fewDots is the number of dots up to which they are an ellipsis, and not a leader.
+const fewDots = 4
+
+// pdfWords returns the words of a text with a space between them. Dots that lead to the number of
+// a page, as in a table of contents, become an ellipsis.
+func pdfWords(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	var out strings.Builder
+	for {
+		start := strings.IndexByte(text, '.')
+		if start < 0 {
+			break
+		}
+		rest := strings.TrimLeft(text[start:], ". ")
+		run := text[start : len(text)-len(rest)]
+		if strings.Count(run, ".") > fewDots {
+			out.WriteString(strings.TrimRight(text[:start], " ") + " … ")
+		} else {
+			out.WriteString(text[:start] + run)
+		}
+		text = rest
+	}
+	out.WriteString(text)
+	return strings.TrimSpace(out.String())
 }
 
 // isTitle reports whether the title of a document is one for people, rather than the name of the

@@ -182,3 +182,19 @@ func twoPages() []byte {
 	return fmt.Appendf(nil, "%s%strailer\n<< /Size %d /Root 1 0 R /Info 8 0 R >>\nstartxref\n%d\n%%%%EOF\n",
 		out, table, len(objects)+1, len(out))
 }
+
+// TestPDFWords verifies that the dots of tables of contents are no text.
+func TestPDFWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"Naming . . . . . . . . 3\nParsing. . . . . . 4": "Naming … 3 Parsing … 4",
+		"Copying.............24":                         "Copying … 24",
+		"and so on... Then":                              "and so on... Then",
+		"of a . . . list":                                "of a . . . list",
+		". . . . . . 8":                                  "… 8",
+		"v1.2.3 ends.":                                   "v1.2.3 ends.",
+	} {
+		if got := pdfWords(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
