@@ -18,7 +18,8 @@ import (
 // stepKind is the kind of frames about a step of an HTTP exchange, such as a connection.
 const stepKind = string(tap.Step)
 
-// maxQueued is how many bytes of messages wait to be redacted before a connection waits.
+// maxQueued is how many bytes of memory the messages that wait to be redacted may use before a
+// connection waits.
 const maxQueued = 64 << 20
 
 // feed turns the events of all taps into frames, in one order. Taps only copy: redacting
@@ -34,7 +35,7 @@ type feed struct {
 	// queue has what has not been processed: taps must return at once, so the work happens
 	// on the goroutine of run.
 	queue []job
-	// bytes is the size of the queue, which is limited.
+	// bytes is the memory of the queue and of the job in progress, which is limited.
 	bytes int
 	// closed makes run return, which closes done.
 	closed bool
@@ -54,6 +55,15 @@ type job struct {
 	event  *tap.Event
 	source int
 	do     func()
+}
+
+// cost returns the memory that a job uses while it is queued, about: a flood of short messages
+// consists of little else than the structures around them.
+func (j *job) cost() int {
+	if j.event == nil {
+		return 0
+	}
+	return frameCost + len(j.event.Body)
 }
 
 // requestKey identifies an open request of a connection.
@@ -115,9 +125,7 @@ func (f *feed) put(j job) {
 	if f.closed {
 		return
 	}
-	if j.event != nil {
-		f.bytes += len(j.event.Body)
-	}
+	f.bytes += j.cost()
 	f.queue = append(f.queue, j)
 	f.wake.Broadcast()
 }
@@ -150,16 +158,17 @@ func (f *feed) run() {
 			return
 		}
 		f.mu.Unlock()
-		for _, j := range jobs {
-			f.perform(j)
+		for i := range jobs {
+			f.perform(jobs[i])
+			jobs[i] = job{} // its memory no longer counts
 		}
 		f.in.publishStates()
 		f.in.hub.wakeAll()
 	}
 }
 
-// perform runs one job. The bytes of its message are released afterwards: until then they count
-// against maxQueued.
+// perform runs one job. Its memory is released afterwards: until then it counts against
+// maxQueued.
 func (f *feed) perform(j job) {
 	if j.do != nil {
 		j.do()
@@ -167,7 +176,7 @@ func (f *feed) perform(j job) {
 	}
 	f.add(f.redactor.Event(j.event, j.source))
 	f.mu.Lock()
-	f.bytes -= len(j.event.Body)
+	f.bytes -= j.cost()
 	f.wake.Broadcast()
 	f.mu.Unlock()
 }

@@ -189,3 +189,33 @@ func TestEndedExchangesAreForgotten(t *testing.T) {
 		t.Errorf("%d posts and %d streams are kept, want none", n, m)
 	}
 }
+
+// TestFloodOfShortMessages guards that the queue limits the memory of messages rather than only
+// their bodies, which are the smallest part of short ones.
+func TestFloodOfShortMessages(t *testing.T) {
+	x := newExchangeTap(t)
+	f := x.in.feed
+	release := make(chan struct{})
+	started := make(chan struct{})
+	f.after(func() {
+		close(started)
+		<-release
+	})
+	<-started // nothing that follows is processed
+	const most = maxQueued/frameCost + 1
+	defer close(release)
+	body := []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	for range 2 * most {
+		f.mu.Lock()
+		queued, full := len(f.queue), f.bytes > maxQueued
+		f.mu.Unlock()
+		if full {
+			return // the next message would wait
+		}
+		if queued > most {
+			t.Fatalf("%d short messages are queued, want at most %d", queued, most)
+		}
+		x.pass(0, tap.Stdio, tap.Event{Kind: tap.Message, Body: body})
+	}
+	t.Error("the queue has no limit")
+}
