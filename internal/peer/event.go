@@ -3,7 +3,6 @@ package peer
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"strconv"
 	"time"
@@ -20,6 +19,7 @@ type EventReader struct {
 	r       *bufio.Reader
 	max     int
 	started bool
+	afterCR bool // the last line ended in CR: an LF that follows belongs to its end
 }
 
 // NewEventReader returns a reader of events with at most maxEvent bytes.
@@ -87,26 +87,63 @@ func (e *EventReader) Next() (Event, error) {
 	}
 }
 
-// line returns the next line without its newline, valid until the next call.
+// line returns the next line without its end, valid until the next call. The standard
+// permits CR, LF and CRLF. A line that ends in CR is complete before the byte after it has
+// arrived: that may be the LF of a CRLF, which the next call drops.
 func (e *EventReader) line() ([]byte, error) {
-	line, err := e.r.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		long := bytes.Clone(line)
-		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= e.max {
-			line, err = e.r.ReadSlice('\n')
-			long = append(long, line...)
+	var long []byte
+	for {
+		part, err := e.buffered()
+		if err != nil {
+			return nil, err
 		}
-		line = long
-		if len(long) > e.max {
+		if e.afterCR {
+			e.afterCR = false
+			if part[0] == '\n' {
+				_, _ = e.r.Discard(1) // is buffered
+				continue
+			}
+		}
+		end, whole := lineEnd(part)
+		if len(long)+end > e.max {
 			return nil, TooLong(e.max)
 		}
+		line := part[:end]
+		if !whole {
+			long = append(long, line...)
+			_, _ = e.r.Discard(end) // is buffered
+			continue
+		}
+		e.afterCR = part[end] == '\r'
+		_, _ = e.r.Discard(end + 1) // leaves the bytes of line in place
+		if long != nil {
+			line = append(long, line...)
+		}
+		if !e.started {
+			e.started = true
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		return line, nil
 	}
-	if err != nil {
+}
+
+// buffered returns what has arrived, which is at least one byte, without consuming it.
+func (e *EventReader) buffered() ([]byte, error) {
+	if _, err := e.r.Peek(1); err != nil {
 		return nil, err
 	}
-	if !e.started {
-		e.started = true
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	return e.r.Peek(e.r.Buffered())
+}
+
+// lineEnd returns the index of the first CR or LF. If there is none, whole is false and end
+// is the length of text.
+func lineEnd(text []byte) (end int, whole bool) {
+	end = len(text)
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		end, whole = i, true
 	}
-	return bytes.TrimRight(line, "\r\n"), nil
+	if i := bytes.IndexByte(text[:end], '\r'); i >= 0 {
+		end, whole = i, true
+	}
+	return end, whole
 }
