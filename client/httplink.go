@@ -382,6 +382,11 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 	if x := l.tapOf(resp); x != nil {
 		x.Received(text, tap.Body)
 	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		status := l.endpoint.statusError(resp, nil)
+		status.Body = "the response has no body, so the request has no answer"
+		return nil, status
+	}
 	var found *reply
 	take := func(text []byte) {
 		if r := l.takeAnswer(text, c); r != nil {

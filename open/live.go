@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -194,7 +195,7 @@ func openLive(
 // openSiteOrServer opens a URL: as a site if it has a manifest, and otherwise as a live
 // server.
 func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
-	site, siteErr := openSiteUnlessStream(ctx, t, opts)
+	site, stream, siteErr := openSiteUnlessStream(ctx, t, opts)
 	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil ||
 		strings.HasSuffix(t.arg, "/"+manifest) {
 		return site, siteErr
@@ -205,10 +206,32 @@ func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source
 	}
 	var noSite *staticmcp.SiteError
 	cannotBeSite := t.url != nil && t.url.RawQuery != "" || errors.As(siteErr, &noSite) && noSite.PostOnly()
-	if showsServer(err) || cannotBeSite {
+	if showsServer(err) || cannotBeSite || stream {
 		return nil, err
 	}
+	if acceptsPosts(err) {
+		return nil, neither(siteErr, err)
+	}
 	return nil, siteErr // nothing there speaks MCP: the site error is more useful
+}
+
+// neither returns the error for a URL that is not a site because of siteErr, and not a live
+// server because of serverErr. Which of them the user meant is unknown, so it has both reasons.
+func neither(siteErr, serverErr error) error {
+	var asSite, asServer *Error
+	if !errors.As(siteErr, &asSite) || !errors.As(serverErr, &asServer) {
+		return siteErr
+	}
+	both := *asSite
+	both.Why = fmt.Sprintf("it is not a site (%s), and %s", asSite.Why, asServer.Why)
+	return &both
+}
+
+// acceptsPosts reports whether the host of a URL that is no live server has accepted a message
+// all the same, which a host of files does not.
+func acceptsPosts(err error) bool {
+	var status *client.StatusError
+	return errors.As(err, &status) && status.Status < 300 || errors.As(err, new(*client.UnreadableError))
 }
 
 // refusesAccess reports whether a live server requires a token, or a different one.
@@ -239,25 +262,26 @@ func showsServer(err error) bool {
 
 // openSiteUnlessStream opens a site. Some servers answer every request, even for a
 // manifest, with an endless event stream. A concurrent probe detects that and cancels the
-// attempt.
+// attempt: stream reports this, and err then says nothing about the URL.
 func openSiteUnlessStream(
 	ctx context.Context,
 	t *target,
 	opts *Options,
-) (mcp.Source, error) {
+) (site mcp.Source, stream bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	probed := make(chan struct{})
 	go func() {
 		defer close(probed)
 		if isStream(ctx, strings.TrimSuffix(t.arg, "/")+"/"+manifest) {
+			stream = true
 			cancel()
 		}
 	}()
-	site, err := openURL(ctx, t, opts)
+	site, err = openURL(ctx, t, opts)
 	cancel()
 	<-probed
-	return site, err
+	return site, stream && err != nil, err
 }
 
 // isStream reports whether a GET is answered with an event stream.

@@ -101,3 +101,50 @@ func TestOpenServerWithUnreadableAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenURLThatIsNeither guards that the error for a URL whose host accepts messages, but answers
+// none of them, says so: the absence of a site alone would hide why the server does not work.
+func TestOpenURLThatIsNeither(t *testing.T) {
+	const noAnswer = "the response has no body, so the request has no answer"
+	for _, tt := range []struct {
+		name, kind, body string
+		status           int
+		want             []string
+	}{
+		{"no content", "", "", http.StatusNoContent, []string{"HTTP status 204 No Content: " + noAnswer}},
+		{"accepted", "", "", http.StatusAccepted, []string{"HTTP status 202 Accepted: " + noAnswer}},
+		{"empty JSON", "application/json", "", http.StatusOK, []string{"HTTP status 200 OK: " + noAnswer}},
+		{"other JSON", "application/json", `{"status":"ok"}`, http.StatusOK,
+			[]string{"it is not a site (mcp.json: not a manifest: it has no protocolVersion, serverInfo or capabilities)",
+				`HTTP status 200 OK: it does not contain an answer to the request: {"status":"ok"}`}},
+		{"a stream that ends", "text/event-stream", "data: {}\n\n", http.StatusOK,
+			[]string{"the server cannot be reached: server/discover: the server ended the stream without an answer"}},
+		{"broken JSON", "application/json", `{"jsonrpc":"2.0","id":1,"result":`, http.StatusOK,
+			[]string{"it is not a site (mcp.json: not JSON", "the server's answer cannot be read: unexpected end of input"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.kind != "" {
+					w.Header().Set("Content-Type", tt.kind)
+				}
+				w.WriteHeader(tt.status)
+				if tt.body != "" {
+					_, _ = w.Write([]byte(tt.body))
+				}
+			}))
+			defer web.Close()
+			src, err := open.Open(t.Context(), web.URL+"/mcp", nil)
+			if err == nil {
+				t.Fatalf("Open = %T, want an error", src)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("Open = %v, want %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "context canceled") {
+				t.Errorf("Open = %v, which is about the probe", err)
+			}
+		})
+	}
+}

@@ -107,6 +107,9 @@ func (m *manifestReader) head() error {
 	if err != nil {
 		return err
 	}
+	if !m.isManifest(top) {
+		return errors.New("not a manifest: it has no protocolVersion, serverInfo or capabilities")
+	}
 	if i, ok := top["capabilities"]; ok && m.doc[i] == '{' {
 		nested, err := m.sections(i, true)
 		if err != nil {
@@ -131,6 +134,18 @@ func (m *manifestReader) head() error {
 		}
 	}
 	return m.identity(top)
+}
+
+// isManifest reports whether the object with these members can be a manifest. Many web services
+// answer every URL with JSON, such as an error or an answer of JSON-RPC: as a manifest without
+// required members, that would be a site that offers nothing.
+func (m *manifestReader) isManifest(top map[string]int) bool {
+	for _, name := range []string{"protocolVersion", "serverInfo", "capabilities"} {
+		if _, ok := top[name]; ok {
+			return true
+		}
+	}
+	return m.lists != [site.ManifestLists]int{}
 }
 
 // sections returns the offsets of the members of the object at i, and records the lists
