@@ -13,7 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// list requests the catalog of the server.
+// list requests the catalog of the server. A list that the server fails to return is missing
+// in the catalog, see [mcp.Catalog.Missing], unless it is that of the tools or all there is.
 func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	cat := &mcp.Catalog{
 		Instructions: ses.instructions,
@@ -30,18 +31,50 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	cat.Server.Name = cmp.Or(cat.Server.Name, "unknown")
 	cat.Server.Version = cmp.Or(cat.Server.Version, "0")
 	size := int64(0)
+	var failure error // the first one
 	for _, l := range listsOf(cat) {
 		if !ses.declares(l.capability) {
 			continue
 		}
-		if err := ses.readList(ctx, l, &size); err != nil {
+		dropped, err := ses.readList(ctx, l, &size)
+		cat.Missing = append(cat.Missing, dropped...)
+		switch {
+		case err == nil:
+			continue
+		case l.method == "tools/list" || !ses.failsAlone(ctx, err):
 			return nil, err
+		case failure == nil:
+			failure = err
 		}
+		l.clear()
+		cat.Missing = append(cat.Missing, mcp.Missing{
+			List: l.method,
+			Why:  err.Error(),
+		})
+	}
+	cat.Growing = failure != nil // they are requested again
+	if failure != nil && len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 {
+		return nil, failure
 	}
 	if ses.http != nil && ses.version.Modern() {
 		ses.dropToolsWithInvalidHeaders(cat)
 	}
 	return cat, nil
+}
+
+// failsAlone reports whether a list fails because of what the server answers to its request, so
+// that other requests may succeed.
+func (ses *session) failsAlone(ctx context.Context, err error) bool {
+	var status *StatusError
+	switch {
+	case ctx.Err() != nil, !ses.alive(), isPermanent(err):
+		return false
+	case errors.As(err, new(*lostError)), errors.As(err, new(*AuthorizeError)):
+		return false
+	case errors.As(err, &status) && status.Refused():
+		return false
+	}
+	return true
 }
 
 // dropToolsWithInvalidHeaders removes tools that clients must not use over HTTP.
@@ -66,60 +99,72 @@ type catalogList struct {
 	// method requests a page, whose entries are in member.
 	method string
 	member string // of the results
-	// add appends an entry to the catalog. It returns false if the entry is invalid.
-	add func(raw json.RawMessage) bool
+	// add appends an entry to the catalog. It returns why the entry cannot be used, or "".
+	add func(raw json.RawMessage) string
+	// clear removes the entries from the catalog.
+	clear func()
 }
 
 // listsOf returns the lists whose entries make up cat.
 func listsOf(cat *mcp.Catalog) []catalogList {
 	named := make(map[string]bool) // tools
 	return []catalogList{
-		{"tools", "tools/list", "tools", func(raw json.RawMessage) bool {
-			return addEntry(&cat.Tools, raw, "name", func(t *mcp.Tool, name string) bool {
-				repeated := named[name]
+		{"tools", "tools/list", "tools", func(raw json.RawMessage) string {
+			return addEntry(&cat.Tools, raw, "name", func(t *mcp.Tool, name string) string {
+				if named[name] {
+					return "has the name of another one"
+				}
 				named[name] = true
 				t.Name = name
 				t.Raw = raw
 				t.InputSchema, t.OutputSchema = jsonscan.Member(raw,
 					"inputSchema"), jsonscan.Member(raw, "outputSchema")
-				return !repeated
+				return ""
 			})
-		}},
-		{"resources", "resources/list", "resources", func(raw json.RawMessage) bool {
-			return addEntry(&cat.Resources, raw, "uri", func(r *mcp.Resource, uri string) bool {
+		}, func() { cat.Tools = nil }},
+		{"resources", "resources/list", "resources", func(raw json.RawMessage) string {
+			return addEntry(&cat.Resources, raw, "uri", func(r *mcp.Resource, uri string) string {
 				r.URI = uri
 				r.Raw = raw
-				return true
+				return ""
 			})
-		}},
-		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) bool {
-			return addEntry(&cat.Templates, raw, "uriTemplate", func(t *mcp.ResourceTemplate, template string) bool {
+		}, func() { cat.Resources = nil }},
+		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) string {
+			return addEntry(&cat.Templates, raw, "uriTemplate", func(t *mcp.ResourceTemplate, template string) string {
 				t.URITemplate = template
 				t.Raw = raw
-				return true
+				return ""
 			})
-		}},
-		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool {
-			return addEntry(&cat.Prompts, raw, "name", func(p *mcp.Prompt, name string) bool {
+		}, func() { cat.Templates = nil }},
+		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) string {
+			return addEntry(&cat.Prompts, raw, "name", func(p *mcp.Prompt, name string) string {
 				p.Name = name
 				p.Raw = raw
-				return true
+				return ""
 			})
-		}},
+		}, func() { cat.Prompts = nil }},
 	}
 }
 
 // addEntry decodes an entry as far as possible and appends it to a list, if the member
-// that identifies it is a string that set accepts.
-func addEntry[E any](list *[]E, raw json.RawMessage, member string, set func(e *E, id string) bool) bool {
+// that identifies it is a string that set accepts. Otherwise it returns why not.
+func addEntry[E any](
+	list *[]E,
+	raw json.RawMessage,
+	member string,
+	set func(e *E, id string) (why string),
+) (why string) {
 	var e E
 	_ = json.Unmarshal(raw, &e) // a field with a wrong type stays zero
 	id := memberString(raw, member)
-	if id == "" || !set(&e, id) {
-		return false
+	if id == "" {
+		return "has no " + member
+	}
+	if why = set(&e, id); why != "" {
+		return why
 	}
 	*list = append(*list, e)
-	return true
+	return ""
 }
 
 // maxEmptyPages is how many consecutive pages may be empty and yet name another. A server
@@ -138,40 +183,46 @@ type listReader struct {
 	pages   int
 	empty   int // consecutive empty pages
 	entries int
-	// dropped counts invalid entries, of which only the first are logged one by one.
+	// dropped counts unusable entries, of which missing has the first.
 	dropped int
+	missing []mcp.Missing
 	cursors map[string]bool
 }
 
-// readList requests one list, page by page. size counts the bytes of all lists.
-func (ses *session) readList(ctx context.Context, list catalogList, size *int64) error {
+// readList requests one list, page by page. size counts the bytes of all lists. dropped are the
+// entries that cannot be used.
+func (ses *session) readList(
+	ctx context.Context,
+	list catalogList,
+	size *int64,
+) (dropped []mcp.Missing, err error) {
 	l := &listReader{
 		catalogList: list,
 		src:         ses.src,
 		size:        size,
 		cursors:     make(map[string]bool),
 	}
-	defer l.reportDropped()
+	defer func() { dropped = l.dropEntries() }()
 	var params []byte
 	for {
 		result, err := ses.request(ctx, l.method, params)
 		if err != nil {
 			var e *mcp.Error
 			if errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
-				return nil // declared, but missing: no entries
+				return nil, nil // declared, but missing: no entries
 			}
-			return err
+			return nil, err
 		}
 		entries := jsonscan.Member(result, l.member)
 		if entries == nil || entries[0] != '[' {
-			return fmt.Errorf("%s: the answer has no array %q", l.method, l.member)
+			return nil, fmt.Errorf("%s: the answer has no array %q", l.method, l.member)
 		}
 		cursor, err := l.addPage(entries, result)
 		if err != nil {
-			return fmt.Errorf("%s of %s: %w", l.method, ses.src.label(), err)
+			return nil, fmt.Errorf("%s of %s: %w", l.method, ses.src.label(), err)
 		}
 		if cursor == nil {
-			return nil
+			return nil, nil
 		}
 		params = append(append([]byte(`{"cursor":`), cursor...), '}')
 	}
@@ -213,36 +264,45 @@ func (l *listReader) addPage(entries, result []byte) (cursor []byte, err error) 
 	return cursor, nil
 }
 
-// maxDropsLogged is how many dropped entries of a list are logged individually.
-const maxDropsLogged = 10
+// maxDropsNamed is how many dropped entries of a list are named individually.
+const maxDropsNamed = 10
 
 // addOrDrop adds one entry. It drops an entry that is invalid, or that two parsers could read
 // differently.
 func (l *listReader) addOrDrop(raw []byte) {
-	why := "is invalid"
+	var why string
 	if key := jsonscan.Duplicate(raw); key != nil {
 		why = fmt.Sprintf("has a duplicate member %.64q", key)
-	} else if l.add(compact(raw)) {
+	} else if why = l.add(compact(raw)); why == "" {
 		return
 	}
 	l.src.junk.Add(1)
-	if l.dropped++; l.dropped <= maxDropsLogged {
+	if l.dropped++; l.dropped <= maxDropsNamed {
 		name := cmp.Or(memberString(raw, "name"), memberString(raw, "uri"))
-		l.src.report(Event{
-			What:   EventLog,
-			Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why),
+		l.missing = append(l.missing, mcp.Missing{
+			List:  l.method,
+			Entry: l.entries,
+			Why:   fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why),
 		})
 	}
 }
 
-// reportDropped logs how many invalid entries there were, if not all of them were logged.
-func (l *listReader) reportDropped() {
-	if l.dropped > maxDropsLogged {
-		l.src.report(Event{
-			What:   EventLog,
-			Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped),
+// dropEntries reports the entries that were dropped, and returns them.
+func (l *listReader) dropEntries() []mcp.Missing {
+	if l.dropped > maxDropsNamed {
+		l.missing = append(l.missing, mcp.Missing{
+			List:  l.method,
+			Entry: l.entries,
+			Why:   fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped),
 		})
 	}
+	for _, m := range l.missing {
+		l.src.report(Event{
+			What:   EventLog,
+			Detail: m.Why,
+		})
+	}
+	return l.missing
 }
 
 // compact returns a copy without whitespace between tokens.

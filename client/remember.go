@@ -67,7 +67,7 @@ func DecodeCatalog(text []byte) (*mcp.Catalog, error) {
 		}
 		valid := entries[0] == '['
 		err := eachOf(entries, func(raw []byte) {
-			valid = valid && list.add(compact(raw))
+			valid = valid && list.add(compact(raw)) == ""
 		})
 		if err != nil || !valid {
 			return nil, errors.New("invalid entry in a stored catalog")

@@ -216,11 +216,12 @@ func (s *Source) start() (*session, error) {
 		var cat *mcp.Catalog
 		began := time.Now()
 		cat, err = ses.list(ctx)
-		s.tap.Step("lists", began, "", err)
 		if err == nil {
+			s.tap.Step("lists", began, "", cat.Incomplete())
 			s.publish(ses, cat)
 			return ses, nil
 		}
+		s.tap.Step("lists", began, "", err)
 		if lost := ses.lostError(); lost != nil {
 			err = lost
 		}
@@ -307,6 +308,9 @@ func backoff(n int) time.Duration {
 func (s *Source) live(ses *session) error {
 	var idle, watch <-chan time.Time // nil: never
 	var timer *time.Timer
+	lists := time.NewTimer(listsPause(0))
+	defer lists.Stop()
+	tries := 0
 	if s.opts.Timeouts.Idle > 0 {
 		timer = time.NewTimer(s.opts.Timeouts.Idle)
 		defer timer.Stop()
@@ -328,6 +332,12 @@ func (s *Source) live(ses *session) error {
 			return nil
 		case <-watch:
 			ses.watch()
+		case <-lists.C:
+			if s.catalog.Load().Incomplete() != nil {
+				ses.refresh()
+				tries++
+				lists.Reset(listsPause(tries))
+			}
 		case <-idle:
 			idleFor := time.Since(time.Unix(0, s.lastUse.Load()))
 			if idleFor >= s.opts.Timeouts.Idle && len(s.Subscribed()) == 0 && ses.retire() {
@@ -337,6 +347,10 @@ func (s *Source) live(ses *session) error {
 		}
 	}
 }
+
+// listsPause is how long to wait before missing lists are requested again for the nth time,
+// counted from 0.
+func listsPause(n int) time.Duration { return backoff(5 + n) }
 
 // unlessIdle returns why the session was lost, or nil if it was idle.
 func (ses *session) unlessIdle() error {

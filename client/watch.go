@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -24,6 +26,7 @@ func (s *Source) show(cat *mcp.Catalog) {
 	params, _ := headersOf(cat)
 	s.headers.Store(&params)
 	s.catalog.Store(cat)
+	s.reportMissing(cat)
 	if old != nil {
 		s.report(Event{What: EventChanged})
 	}
@@ -36,8 +39,31 @@ func (s *Source) show(cat *mcp.Catalog) {
 	}
 }
 
-// refresh requests the lists again because the server has announced a change. Of several
-// concurrent calls, the first does it for all.
+// reportMissing reports the lists that a catalog lacks.
+func (s *Source) reportMissing(cat *mcp.Catalog) {
+	for _, m := range cat.Missing {
+		if m.Entry == 0 {
+			s.report(Event{
+				What: EventWarning,
+				Err:  fmt.Errorf("%s; the server is used without this list", m.Why),
+			})
+		}
+	}
+}
+
+// completeAs returns an error if cat lacks a list that old has. What old has is kept then.
+func completeAs(cat, old *mcp.Catalog) error {
+	for _, m := range cat.Missing {
+		had := func(o mcp.Missing) bool { return o.Entry == 0 && o.List == m.List }
+		if m.Entry == 0 && (old == nil || !slices.ContainsFunc(old.Missing, had)) {
+			return cat.Incomplete()
+		}
+	}
+	return nil
+}
+
+// refresh requests the lists again because the server has announced a change, or because some
+// were missing. Of several concurrent calls, the first does it for all.
 func (ses *session) refresh() {
 	if ses.stale.Add(1) > 1 {
 		return
@@ -48,6 +74,9 @@ func (ses *session) refresh() {
 			limited, cancel := context.WithTimeout(ctx, ses.src.opts.Timeouts.Start)
 			cat, err := ses.list(limited)
 			cancel()
+			if err == nil {
+				err = completeAs(cat, ses.src.catalog.Load())
+			}
 			switch {
 			case ctx.Err() != nil:
 				return

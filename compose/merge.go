@@ -103,6 +103,10 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	}
 	u.mergeSettings(m)
 	for i, cat := range parts {
+		for _, missing := range cat.Missing {
+			missing.Source = u.parts[i].Name
+			m.catalog.Missing = append(m.catalog.Missing, missing)
+		}
 		u.copyReasons(&m.catalog.WithheldTools, m.tools, i, cat.WithheldTools)
 		u.copyReasons(&m.catalog.WithheldPrompts, m.prompts, i, cat.WithheldPrompts)
 	}

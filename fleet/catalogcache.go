@@ -78,6 +78,9 @@ func (c *catalogCache) save(ctx context.Context, server *client.Source) error {
 // store caches a catalog, unless it is cached already. If there are too many files, the
 // oldest are deleted.
 func (c *catalogCache) store(cat *mcp.Catalog) error {
+	if cat.Incomplete() != nil {
+		return nil // a file has no place for what is missing
+	}
 	version := cat.Version()
 	if version == c.version {
 		return nil

@@ -18,6 +18,9 @@ import (
 // origin is the digest of how the source is started or reached, or empty. UI resources,
 // whether listed or referenced by tools, are read for their contents.
 //
+// A source that does not return all of its lists is an [*mcp.IncompleteError]: its missing items
+// would be approved as gone.
+//
 // The report lists items that cannot be pinned, and so will be refused, and things that a
 // reviewer should know: invisible characters, templates that cannot be matched, and UI
 // resources that cannot be read.
@@ -29,6 +32,9 @@ func Record(
 ) (*Entry, *check.Report, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := cat.Incomplete(); err != nil {
 		return nil, nil, err
 	}
 	s := &recorder{

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -64,6 +65,11 @@ type Catalog struct {
 	// error message, rather than an unknown name error. Usually nil.
 	WithheldTools, WithheldPrompts map[string]string
 
+	// Missing are the parts of an offer that the catalog lacks: lists that a server failed to
+	// return, and the first of the entries that clients could not use. Usually nil. What
+	// records or compares the whole offer must refuse a catalog with [Catalog.Incomplete].
+	Missing []Missing
+
 	// Sources are the sources that the catalog was joined from, including nested ones. Nil
 	// if the source does not join others.
 	Sources []JoinedSource
@@ -118,6 +124,7 @@ func (c *Catalog) Copy() *Catalog {
 		Growing:         c.Growing,
 		WithheldTools:   maps.Clone(c.WithheldTools),
 		WithheldPrompts: maps.Clone(c.WithheldPrompts),
+		Missing:         c.Missing,
 		Sources:         c.Sources,
 		Extensions:      c.Extensions,
 		PageSize:        c.PageSize,
@@ -133,6 +140,52 @@ type JoinedSource struct {
 	// Unknown means that the source is not open yet, because it is being started or built, or
 	// cannot be reached: what it offers is not known, or provisional.
 	Unknown bool
+}
+
+// Missing is a part of a server's offer that its [Catalog] lacks.
+type Missing struct {
+	// Source is the [JoinedSource.Name] of the server, or empty if it is the only one.
+	Source string
+	// List is the method of the list, such as "prompts/list".
+	List string
+	// Entry is the number of the entry in the list, from 1, or 0 for the whole list.
+	Entry int
+	// Why is the reason, such as "prompts/list: database down". It contains text of the server.
+	Why string
+}
+
+// String returns the reason, after the name of the source.
+func (m Missing) String() string {
+	if m.Source == "" {
+		return m.Why
+	}
+	return m.Source + ": " + m.Why
+}
+
+// Incomplete returns an error that names the lists that are missing, or nil if all of them are
+// in the catalog. Entries that are missing do not count: clients cannot use them anyway.
+func (c *Catalog) Incomplete() error {
+	var lists []string
+	for _, m := range c.Missing {
+		if m.Entry == 0 {
+			lists = append(lists, m.String())
+		}
+	}
+	if lists == nil {
+		return nil
+	}
+	return &IncompleteError{Lists: lists}
+}
+
+// IncompleteError is why the whole offer of a server is not known.
+type IncompleteError struct {
+	// Lists has the text of each [Missing] list.
+	Lists []string
+}
+
+// Error implements the error interface.
+func (e *IncompleteError) Error() string {
+	return "the server does not return all of its lists: " + strings.Join(e.Lists, "; ")
 }
 
 // Unknown reports whether c was joined from sources and all of them are unknown, so that
@@ -228,6 +281,9 @@ func (c *Catalog) digest() string {
 		info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
 	if c.WithheldTools != nil || c.WithheldPrompts != nil {
 		fmt.Fprintf(sum, "%q\n%q\n", c.WithheldTools, c.WithheldPrompts)
+	}
+	if err := c.Incomplete(); err != nil {
+		fmt.Fprintf(sum, "%q\n", err.Error())
 	}
 	for kind := range listKinds {
 		for i := range c.length(kind) {

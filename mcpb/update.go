@@ -25,6 +25,9 @@ func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cat.Incomplete(); err != nil {
+		return nil, err
+	}
 	u := &updater{
 		document: readDocument(m.JSON(), "", &check.Report{}),
 		m:        m,

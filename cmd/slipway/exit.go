@@ -217,7 +217,7 @@ func codeOf(err error) int {
 		return exitInput
 	}
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &network) || errors.As(err, new(*mcp.IncompleteError)) || errors.Is(err, context.DeadlineExceeded) {
 		return exitRemote
 	}
 	return exitNo

@@ -27,6 +27,8 @@ type listing struct {
 	Resources    []mcp.Resource         `json:"resources,omitzero"`
 	Templates    []mcp.ResourceTemplate `json:"resourceTemplates,omitzero"`
 	Prompts      []mcp.Prompt           `json:"prompts,omitzero"`
+	// Missing names lists that a server failed to return.
+	Missing []string `json:"missing,omitempty"`
 }
 
 func newLs() *cobra.Command {
@@ -56,10 +58,14 @@ them, or only the given kinds.
 				}
 			}
 			return withSourceOptions(cmd, args[0], listOnly, func(c *openSource) error {
-				if k == (kinds{}) {
+				all := k == (kinds{})
+				if all {
 					k = kinds{true, true, true, true}
 				}
 				l := list(c.cat, k)
+				if l.Missing != nil && !all {
+					return remoteFailed("", "%s: %s", c.arg, strings.Join(l.Missing, "; "))
+				}
 				return show(cmd, l, func(w io.Writer, l *listing) error {
 					return l.print(w)
 				})
@@ -85,6 +91,9 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 		Server:       cat.Server,
 		Instructions: cat.Instructions,
 	}
+	for _, m := range k.missing(cat) {
+		l.Missing = append(l.Missing, m.String())
+	}
 	if k.tools {
 		l.Tools = append([]mcp.Tool{}, cat.Tools...)
 	}
@@ -98,6 +107,23 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 		l.Prompts = append([]mcp.Prompt{}, cat.Prompts...)
 	}
 	return l
+}
+
+// missing returns the lists of these kinds that a server failed to return.
+func (k kinds) missing(cat *mcp.Catalog) []mcp.Missing {
+	selected := map[string]bool{
+		"tools/list":               k.tools,
+		"resources/list":           k.resources,
+		"resources/templates/list": k.templates,
+		"prompts/list":             k.prompts,
+	}
+	var lists []mcp.Missing
+	for _, m := range cat.Missing {
+		if m.Entry == 0 && selected[m.List] {
+			lists = append(lists, m)
+		}
+	}
+	return lists
 }
 
 // row is an entry in a list: what to type, and its description.

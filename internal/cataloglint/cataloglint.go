@@ -50,11 +50,18 @@ func ToolName(name string) []check.Finding {
 // catalog, as in "/tools/0/inputSchema".
 //
 // In addition to those of [ToolName], the rules are "mcp/name", "mcp/duplicate",
-// "mcp/uri", "mcp/uri-template" and "mcp/schema", which are errors, "mcp/description", a
+// "mcp/uri", "mcp/uri-template", "mcp/schema", "mcp/list" and "mcp/entry", which are errors, "mcp/description", a
 // warning, and "mcp/schema-note", a note.
 func Catalog(c *mcp.Catalog) []check.Finding {
 	k := &catalogChecker{check.Reporter{Report: &check.Report{Limit: -1}}}
 	k.names(c)
+	for _, m := range c.Missing {
+		rule := ruleEntry
+		if m.Entry == 0 {
+			rule = ruleList
+		}
+		k.Add(rule, "", "", "%s", m)
+	}
 	for i := range c.Tools {
 		k.tool(&c.Tools[i], fmt.Sprintf("/tools/%d", i))
 	}

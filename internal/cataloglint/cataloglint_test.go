@@ -61,12 +61,18 @@ func TestCatalog(t *testing.T) {
 		Resources: []mcp.Resource{{URI: "a", Name: "a"}, {URI: "r://b"}},
 		Templates: []mcp.ResourceTemplate{{URITemplate: "r://{", Name: "t"}},
 		Prompts:   []mcp.Prompt{{}},
+		Missing: []mcp.Missing{
+			{List: "tools/list", Entry: 3, Why: "tools/list: entry 3 has no name and is dropped"},
+			{List: "prompts/list", Why: "prompts/list: database down"},
+		},
 	}
 	want := []string{
 		"error mcp/name /server",
 		"error mcp/duplicate /tools/2",
 		"error mcp/name /resources/1/name",
 		"error mcp/name /prompts/0/name",
+		"error mcp/entry",
+		"error mcp/list",
 		"error mcp/tool-name /tools/0/name",
 		"warning mcp/description /tools/1/description",
 		"error mcp/schema /tools/1/inputSchema/type",

@@ -37,7 +37,8 @@ type attempt struct {
 	found    string   // the URL of the same host where a server answers, if not at url
 	took     time.Duration
 	err      error
-	offers   string // of the catalog, if opened
+	offers   string        // of the catalog, if opened
+	missing  []mcp.Missing // in the catalog
 	version  mcp.Version
 	mu       sync.Mutex // guards the following fields during the attempt
 	steps    []tap.Event
@@ -58,7 +59,7 @@ func (a *attempt) tap(e *tap.Event) {
 		step.Body = nil
 		a.steps = append(a.steps, step)
 		a.greeted = a.greeted || e.Err == nil && (e.Name == "initialize" || e.Name == "discover")
-	case e.Kind == tap.Junk && a.junk == "":
+	case e.Kind == tap.Junk && a.junk == "" && !brokenMessage(e.Body):
 		const most = 80
 		start := e.Body[:min(len(e.Body), most)]
 		a.junk = string(bytes.ToValidUTF8(start, []byte("?")))
@@ -73,6 +74,12 @@ func (a *attempt) tap(e *tap.Event) {
 	case e.Kind == tap.Head && e.HTTP.Method == http.MethodGet && !a.greeted:
 		a.streamed = true
 	}
+}
+
+// brokenMessage reports whether a line that is no message is meant to be one. Its error is
+// reported as that of the handshake, and a log on stderr would not help.
+func brokenMessage(line []byte) bool {
+	return line[0] == '{' && bytes.Contains(line[:min(len(line), 100)], []byte(`"jsonrpc"`))
 }
 
 // try opens a source, lists what it offers, and closes it.
@@ -102,6 +109,7 @@ func (a *attempt) try(ctx context.Context, open func(context.Context, *client.Op
 		a.version = live.State().Version
 	}
 	a.offers = describe(cat, a.version)
+	a.missing = cat.Missing
 }
 
 // describe summarizes a catalog.
@@ -134,10 +142,15 @@ func (a *attempt) check(about, name string) Check {
 		if a.err != nil {
 			a.report(r)
 			if errors.As(a.err, new(*stax.MissingError)) ||
-				errors.As(a.err, new(*client.BlockedError)) {
+				a.from != "" && errors.As(a.err, new(*client.BlockedError)) {
 				return "not started"
 			}
 			return "failed after " + a.took.String()
+		}
+		for _, m := range a.missing {
+			if m.Entry == 0 {
+				r.Add(ruleList, "", a.messagesHint(), "%s%s", a.server.is(), visible.Line(m.String()))
+			}
 		}
 		if a.took > a.d.opts.Slow {
 			r.Add(ruleSlow, "", a.slowHint(), "%sthe start has taken %s; some clients give up after 10 s", a.server.is(), a.took)
@@ -149,7 +162,7 @@ func (a *attempt) check(about, name string) Check {
 // reportJunk reports output on stdout that is not a message.
 func (a *attempt) reportJunk(r check.Reporter) {
 	if a.junk != "" {
-		r.Add(ruleJunk, "", "", "%sthe server prints %q on stdout", a.server.is(), visible.Line(a.junk))
+		r.Add(ruleJunk, "", "", "%sthe server prints %q on stdout", a.server.is(), a.junk)
 	}
 }
 
@@ -194,6 +207,9 @@ func (a *attempt) report(r check.Reporter) {
 	err := a.err
 	is := a.server.is()
 	switch {
+	case errors.As(err, &blocked) && a.from == "":
+		again := "slipway doctor " + a.typed + " --allow-network " + blocked.Address.String()
+		r.Add(ruleRedirect, "", again, "%sthe server redirects: %v", is, blocked)
 	case errors.As(err, &blocked):
 		again := "slipway doctor " + a.d.quote(a.from) + " --start --allow-network " + blocked.Address.String()
 		r.Add(ruleBlocked, "", again, "%snot contacted: %v; allow it if you trust its author", is, blocked)

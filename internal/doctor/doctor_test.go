@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -312,7 +314,9 @@ func TestURL(t *testing.T) {
 			w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 			http.Error(w, "no", http.StatusTeapot)
 		}, []string{"clock", "http-status"}},
-		"old": {oldServer(), []string{"old-sse"}},
+		"old":      {oldServer(), []string{"old-sse"}},
+		"prompts":  {promptlessServer, []string{"list-missing"}},
+		"redirect": {redirects, []string{"redirect"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -323,6 +327,33 @@ func TestURL(t *testing.T) {
 			wantRules(t, d, test.want...)
 		})
 	}
+}
+
+// redirects redirects every request to the metadata service of a cloud.
+func redirects(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)
+}
+
+// promptlessServer is a server whose prompts/list fails.
+func promptlessServer(w http.ResponseWriter, r *http.Request) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if json.NewDecoder(r.Body).Decode(&m) != nil || m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	answer := `"error":{"code":-32603,"message":"database down"}`
+	switch m.Method {
+	case "initialize":
+		answer = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},` +
+			`"serverInfo":{"name":"s","version":"1"}}`
+	case "tools/list":
+		answer = `"result":{"tools":[{"name":"good","inputSchema":{"type":"object"}}]}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
 }
 
 // oldServer is a server of 2024-11-05 that answers initialize and ping.

@@ -46,9 +46,11 @@ var (
 	ruleJunk  = rules.Warning("doctor/junk", "a server prints text on stdout that is not a message",
 		"change the server to log to stderr: some clients disconnect at such a line")
 	ruleProtocol = rules.Error("doctor/protocol", "a server does not speak the protocol")
+	ruleList     = rules.Warning("doctor/list-missing", "a server declares a list and does not return it")
 	ruleSilent   = rules.Error("doctor/no-answer", "a server does not answer in time")
 	ruleSlow     = rules.Warning("doctor/slow-start", "a server takes long to start")
 	ruleBlocked  = rules.Warning("doctor/blocked", "a server in a file has an address that is not on the public internet")
+	ruleRedirect = rules.Error("doctor/redirect", "a server redirects to an address that is not on the public internet")
 	ruleSource   = rules.Error("doctor/source", "a source cannot be opened")
 )
 

@@ -47,6 +47,9 @@ func Diff(ctx context.Context, a, b mcp.Source, opts *DiffOptions) ([]Difference
 	if err != nil {
 		return nil, err
 	}
+	if err := cmp.Or(one.Incomplete(), two.Incomplete()); err != nil {
+		return nil, err
+	}
 	list := diffDefinitions(one, two)
 	if opts.Definitions {
 		return list, nil

@@ -252,6 +252,7 @@ func join(a, b *mcp.Catalog) *mcp.Catalog {
 		Completions:  a.Completions || b.Completions,
 		Tools:        joinTools(a, b),
 		Sources:      b.Sources,
+		Missing:      b.Missing,
 		Resources: extended(a.Resources, b.Resources, func(r *mcp.Resource) string {
 			return r.URI
 		}),

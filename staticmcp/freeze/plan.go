@@ -117,6 +117,9 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	if err != nil {
 		return nil, fmt.Errorf("list the source: %w", err)
 	}
+	if err := catalog.Incomplete(); err != nil {
+		return nil, err
+	}
 	p := &Plan{
 		source:       src,
 		catalog:      catalog,

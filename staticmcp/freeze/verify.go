@@ -42,6 +42,9 @@ func Verify(
 	if err != nil {
 		return nil, err
 	}
+	if err := catalog.Incomplete(); err != nil {
+		return nil, err
+	}
 	questions, err := site.Questions(ctx)
 	if err != nil {
 		return nil, err
