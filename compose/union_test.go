@@ -209,6 +209,29 @@ func TestUnionRefusesWhatItCannotName(t *testing.T) {
 	}
 }
 
+// TestUnionOfIncompleteParts guards that what a part lacks is lacking in the union, by its name.
+func TestUnionOfIncompleteParts(t *testing.T) {
+	down := []mcp.Missing{{List: "prompts/list", Why: "prompts/list: database down"}}
+	src, err := compose.Union(t.Context(), named(
+		&part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}},
+		&part{name: "b", cat: &mcp.Catalog{Tools: tools("y"), Missing: down}},
+	), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := src.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "the server does not return all of its lists: b: prompts/list: database down"
+	if got := cat.Incomplete(); got == nil || got.Error() != want {
+		t.Errorf("Incomplete = %v, want %s", got, want)
+	}
+	if got := cat.Copy().Incomplete(); got == nil {
+		t.Error("a copy is complete")
+	}
+}
+
 func TestUnionPrefixes(t *testing.T) {
 	a, b := named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x", "one")}}, &part{
 		name: "b",

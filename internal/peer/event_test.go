@@ -19,11 +19,11 @@ func TestEventReader(t *testing.T) {
 		want       []peer.Event
 		err        error
 	}{
-		"empty":               {"", "", nil, io.EOF},
-		"one":                 {"data: {}\n\n", "", []peer.Event{{Data: []byte("{}")}}, io.EOF},
-		"a name and an id":    {"event: message\nid: 7\ndata:{}\n\n", "7", []peer.Event{{"message", []byte("{}")}}, io.EOF},
-		"several lines":       {"data: a\ndata\ndata: b\n\n", "", []peer.Event{{Data: []byte("a\n\nb")}}, io.EOF},
-		"CRLF and a comment":  {": hello\r\ndata: a\r\n\r\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
+		"empty":              {"", "", nil, io.EOF},
+		"one":                {"data: {}\n\n", "", []peer.Event{{Data: []byte("{}")}}, io.EOF},
+		"a name and an id":   {"event: message\nid: 7\ndata:{}\n\n", "7", []peer.Event{{"message", []byte("{}")}}, io.EOF},
+		"several lines":      {"data: a\ndata\ndata: b\n\n", "", []peer.Event{{Data: []byte("a\n\nb")}}, io.EOF},
+		"CRLF and a comment": {": hello\r\ndata: a\r\n\r\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
 		"CR alone": {
 			":c\rid: 4\rdata: a\rdata: b\r\rdata: c\r\r",
 			"4",
