@@ -33,8 +33,8 @@ func TestStemmers(t *testing.T) {
 	dir := strings.TrimSpace(string(root))
 	var table struct {
 		Languages []struct {
-			Code, Stops string
-			Elides      bool
+			Code, Stops, Weak string
+			Elides            bool
 		}
 	}
 	text, err := os.ReadFile("../../internal/search/languages.json")
@@ -52,8 +52,8 @@ func TestStemmers(t *testing.T) {
 		var b bytes.Buffer
 		fmt.Fprintf(&b, "// The stemmer is generated from %s/%s. Do not edit.\n\n", snowball, stemmers[l.Code])
 		fmt.Fprintf(&b, "/*!\n%s*/\n\n", license)
-		fmt.Fprintf(&b, "const LANGUAGE = { code: %s, stops: %s, elides: %t };\n\n",
-			script(l.Code), script(l.Stops), l.Elides)
+		fmt.Fprintf(&b, "const LANGUAGE = { code: %s, stops: %s, weak: %s, elides: %t };\n\n",
+			script(l.Code), script(l.Stops), script(l.Weak), l.Elides)
 		if stemmers[l.Code] == "" {
 			t.Fatalf("language %s has no stemmer", l.Code)
 		}

@@ -175,6 +175,7 @@ type counter struct {
 	termAt, wordAt []int32
 	terms          []weights
 	words          []counted // in the order of the page
+	lead           int       // words of the page's texts that still count as its beginning
 	encoded        []byte    // the last analysis
 	order          []sorted  // of its terms
 }
@@ -222,9 +223,10 @@ func (b *Builder) Analyze(p Page) *Analysis {
 	p.Sections = p.Sections[:min(len(p.Sections), maxSections)]
 	lengths := make([]byte, len(p.Sections))
 	length := 0
+	c.lead = leadWords
 	for i, section := range p.Sections {
 		n := c.count(section.Heading, i, weighsHeading) + c.count(section.Text, i, weighsText)
-		c.whole(section.Heading, i, weighsHeading)
+		c.whole(section.Heading, i, weighsWhole)
 		lengths[i] = lengthCode(n)
 		length += n
 	}
@@ -250,17 +252,26 @@ func (c *counter) reset() {
 // count adds the terms of a text, and returns its length in words. section is negative for a
 // text outside of sections.
 func (c *counter) count(text string, section, weight int) (length int) {
+	inText := weight == weighsText
 	c.b.eachToken(text, func(t numbered) {
+		leads := inText && c.lead > 0
 		if !t.compound {
 			length++
+			if leads {
+				c.lead--
+			}
 		}
 		if t.word >= 0 {
 			c.note(t.word, weight)
 		}
-		if t.stop && weight == weighsText {
+		if t.stop && inText {
 			return
 		}
-		c.weightsOf(t.term).add(section, weight)
+		w := c.weightsOf(t.term)
+		w.add(section, weight)
+		if leads {
+			w.page += weighsLead
+		}
 	})
 	return length
 }

@@ -28,9 +28,11 @@ type token struct {
 
 // analyzer splits texts into tokens. It is not safe for concurrent use.
 type analyzer struct {
-	// lang is the language of the texts, and stops its words that are not indexed.
+	// lang is the language of the texts, stops its words that are not indexed, and weak those
+	// that count less in a query.
 	lang  language
 	stops map[string]bool
+	weak  map[string]bool
 	stems map[string]string // cache of stem
 	// stemOf returns the stem of a word if it is known. If it is not nil, there is no cache.
 	stemOf func(word string) (stem string, ok bool)
@@ -53,12 +55,16 @@ func newAnalyzer(code string) *analyzer {
 	a := &analyzer{
 		lang:  l,
 		stops: make(map[string]bool),
+		weak:  make(map[string]bool),
 		stems: make(map[string]string),
 		env:   snowball.NewEnv(""),
 	}
 	for word := range strings.FieldsSeq(l.Stops) {
 		a.stops[word] = true
 		a.stops[strings.ReplaceAll(word, "'", "")] = true
+	}
+	for word := range strings.FieldsSeq(l.Weak) {
+		a.weak[word] = true
 	}
 	return a
 }

@@ -224,12 +224,18 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 		return nil, err
 	}
 	r := weigh()
+	frequent := a.mostFrequent(terms)
 	for _, t := range terms {
 		encoded := a.postings(t.term)
 		if encoded == "" {
 			continue
 		}
-		weight := float64(t.weight * idf(a.head.Pages, pagesWith(encoded)))
+		rarity := idf(a.head.Pages, pagesWith(encoded))
+		if !t.compound {
+			common := idf(a.head.Pages, frequent[min(t.group, 31)])
+			rarity = float64((1-r.FrequentShare)*rarity) + float64(r.FrequentShare*common)
+		}
+		weight := float64(t.weight * rarity)
 		bit := uint32(1) << min(t.group, 31)
 		err := eachPosting(encoded, l, &s.buffer, func(p posting) {
 			if allowed != nil && !allowed[p.page] {
@@ -259,6 +265,18 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 		}
 	}
 	return a.collect(groups), nil
+}
+
+// mostFrequent returns, for each word of the query, the number of pages with the most frequent of
+// the terms that were looked up for it: a rare word for something that most pages have by another
+// name tells little.
+func (a *answer2) mostFrequent(terms []wanted) (pages [32]int) {
+	for _, t := range terms {
+		if g := min(t.group, 31); !t.compound {
+			pages[g] = max(pages[g], pagesWith(a.postings(t.term)))
+		}
+	}
+	return pages
 }
 
 // collect returns the pages of a ranking, best first.

@@ -80,11 +80,16 @@ type Write func(name string, data []byte) error
 // Weights of a word by where it occurs.
 const (
 	weighsText    = 1
-	weighsHeading = 4
+	weighsHeading = 2
+	weighsWhole   = 4 // of the term for a heading as a whole
 	weighsKeyword = 5
 	weighsTitle   = 10
 	weighsID      = 4
 	weighsAnchor  = 2
+	// weighsLead is added for the first leadWords words of the texts of a page, which usually say
+	// what it is about.
+	weighsLead = 2
+	leadWords  = 40
 )
 
 // Limits of what is kept for one page and term.

@@ -247,10 +247,14 @@ func (q *question) terms(query string) []wanted {
 		}
 		w.literal = strings.ContainsAny(t.word, "0123456789") ||
 			utf8.RuneCountInString(t.word) < 4
-		if t.compound {
+		switch {
+		case t.compound:
 			w.weight = weigh().AsCompound
 			w.group = max(0, group-1)
-		} else {
+		case q.an.weak[t.word]:
+			w.weight = weigh().AsWeak
+			group++
+		default:
 			group++
 		}
 		all = append(all, w)
@@ -313,9 +317,7 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 			unknown = append(unknown, t)
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(t wanted) bool {
-		return slices.ContainsFunc(known, func(k wanted) bool { return k.synonym && k.group == t.group })
-	})
+	unknown = slices.DeleteFunc(unknown, func(t wanted) bool { return promoteSynonyms(known, t) })
 	if len(unknown) == 0 {
 		return known, nil
 	}
@@ -343,13 +345,26 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 				known = append(known, wanted{
 					term:   n.term,
 					word:   word,
-					weight: weight,
+					weight: float64(weight * t.weight),
 					group:  t.group,
 				})
 			})
 		}
 	}
 	return q.distinct(known)
+}
+
+// promoteSynonyms raises the weight of the synonyms of a word that no page has: they are what
+// represents it. It reports whether there are any.
+func promoteSynonyms(known []wanted, unknown wanted) bool {
+	promoted := false
+	for i := range known {
+		if t := &known[i]; t.synonym && t.group == unknown.group {
+			t.weight = max(t.weight, float64(weigh().AsOnlySynonym*unknown.weight))
+			promoted = true
+		}
+	}
+	return promoted
 }
 
 // replaced notes what was searched instead of a word, once.

@@ -28,11 +28,18 @@ type ranking struct {
 	// CoverageBase is the share of the score of a page that has none of the words; the rest
 	// is for the share of words that it has.
 	CoverageBase float64 `json:"coverageBase"`
+	// FrequentShare is how much of the rarity of a word is that of the most frequent word that
+	// was looked up for the same word of the query, such as a synonym.
+	FrequentShare float64 `json:"frequentShare"`
+	// AsWeak is for words that texts about anything have, such as "another" and "make".
+	AsWeak float64 `json:"asWeak"`
 	// The weights of terms that do not occur literally in the query.
 	AsCompound float64 `json:"asCompound"`
 	AsPrefix   float64 `json:"asPrefix"`
 	AsNear     float64 `json:"asNear"`
 	AsSynonym  float64 `json:"asSynonym"`
+	// AsOnlySynonym is for synonyms of a word that no page has.
+	AsOnlySynonym float64 `json:"asOnlySynonym"`
 	// AsOwnSynonym is for synonyms that the owner of the site chose.
 	AsOwnSynonym float64 `json:"asOwnSynonym"`
 	// AsHeading is for a query that is a whole heading or title.

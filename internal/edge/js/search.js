@@ -116,7 +116,10 @@ function wantedTerms(q, query) {
     if (t.compound) {
       w.weight = SEARCH.asCompound;
       w.group = Math.max(0, group - 1);
-    } else group++;
+    } else {
+      if (q.analyzer.weak.has(t.word)) w.weight = SEARCH.asWeak;
+      group++;
+    }
     all.push(w);
     if (!t.stop) telling.push(w);
   }
@@ -147,7 +150,7 @@ async function replaceUnknown(q, terms) {
     else if (q.reader.has(plain(t.word))) known.push({ ...t, term: plain(t.word) });
     else if (!t.compound && !t.synonym) unknown.push(t);
   }
-  unknown = unknown.filter((t) => !known.some((k) => k.synonym && k.group === t.group));
+  unknown = unknown.filter((t) => !promoteSynonyms(known, t));
   if (unknown.length === 0) return known;
   for (const t of unknown) {
     const words = await q.reader.words(t.word);
@@ -160,10 +163,17 @@ async function replaceUnknown(q, terms) {
     if (found.length === 0) continue;
     if (!q.result.replaced.some((x) => x.word === t.word)) q.result.replaced.push({ word: t.word, instead: found });
     for (const word of found) {
-      for (const n of tokens(q.analyzer, word)) known.push({ term: n.term, word, weight, group: t.group });
+      for (const n of tokens(q.analyzer, word)) known.push({ term: n.term, word, weight: weight * t.weight, group: t.group });
     }
   }
   return distinct(q, known);
+}
+
+/** Raises the weight of the synonyms of a word that no page has, and reports whether there are any. */
+function promoteSynonyms(known, unknown) {
+  const synonyms = known.filter((t) => t.synonym && t.group === unknown.group);
+  for (const t of synonyms) t.weight = Math.max(t.weight, SEARCH.asOnlySynonym * unknown.weight);
+  return synonyms.length > 0;
 }
 
 /** Keeps the entry of each term with the largest weight, and fetches all. */

@@ -137,7 +137,11 @@ export class Reader2 {
   }
 
   weightOf(encoded) {
-    return ln(Math.max(1, (this.head.pages + 1) / (pagesWith(encoded) + 0.5)));
+    return this.idfOf(pagesWith(encoded));
+  }
+
+  idfOf(pages) {
+    return ln(Math.max(1, (this.head.pages + 1) / (pages + 0.5)));
   }
 
   synonyms() {
@@ -185,7 +189,8 @@ export class Reader2 {
     const allowed = this.allowed(section);
     const pages = new Map();
     const sections = new Map();
-    for (const t of terms) this.addScores(t, allowed, pages, sections);
+    const frequent = this.mostFrequent(terms);
+    for (const t of terms) this.addScores(t, frequent, allowed, pages, sections);
     const l = this.head.layout;
     for (const [at, score] of sections) {
       const y = pages.get(l.page[at]);
@@ -204,11 +209,26 @@ export class Reader2 {
     return out.sort(byScore);
   }
 
-  addScores(t, allowed, pages, sections) {
+  /** Returns, for each word of the query, the number of pages with the most frequent of its terms. */
+  mostFrequent(terms) {
+    const pages = new Array(32).fill(0);
+    for (const t of terms) {
+      const g = Math.min(t.group, 31);
+      if (!t.compound) pages[g] = Math.max(pages[g], pagesWith(this.postings(t.term)));
+    }
+    return pages;
+  }
+
+  addScores(t, frequent, allowed, pages, sections) {
     const encoded = this.postings(t.term);
     if (encoded === '') return;
     const l = this.head.layout;
-    const weight = t.weight * this.weightOf(encoded);
+    let rarity = this.weightOf(encoded);
+    if (!t.compound) {
+      const common = this.idfOf(frequent[Math.min(t.group, 31)]);
+      rarity = (1 - SEARCH.frequentShare) * rarity + SEARCH.frequentShare * common;
+    }
+    const weight = t.weight * rarity;
     const numbers = new Numbers(encoded);
     numbers.next(SEARCH.maxPages);
     for (let page = -1; numbers.more; ) {

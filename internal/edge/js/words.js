@@ -28,14 +28,14 @@ export function plain(text) {
   return out;
 }
 
-/** Returns the analyzer of one language, {stops, elides} of the tables, with its stemmer if it is not the main one. */
+/** Returns the analyzer of one language, {stops, weak, elides} of the tables, with its stemmer if it is not the main one. */
 export function newAnalyzer(language) {
   const stops = new Set();
   for (const word of language.stops.split(' ')) {
     stops.add(word);
     stops.add(word.replaceAll("'", ''));
   }
-  return { stops, elides: language.elides, stem: language.stem ?? stem, stems: new Map() };
+  return { stops, weak: new Set(language.weak.split(' ')), elides: language.elides, stem: language.stem ?? stem, stems: new Map() };
 }
 
 /** Returns the tokens of a text: {term, word, at, compound, stop}; at counts UTF-16 units. */
