@@ -10,8 +10,8 @@ import (
 // Goals on documents that the weights were not chosen with: the mean over all single
 // phrasings, and with the three phrasings of each question in one call.
 var (
-	goalOne   = eval.Score{At1: 0.52, At5: 0.72}
-	goalThree = eval.Score{At1: 0.70, At5: 0.94}
+	goalOne   = eval.Score{At1: 0.58, At5: 0.75}
+	goalThree = eval.Score{At1: 0.75, At5: 0.96}
 )
 
 // TestHeldCorpora requires the goals as means over the corpora that the weights were not
