@@ -217,7 +217,10 @@ func (b *builtSite) searches(t *testing.T) []probe {
 		"instal servr confg", "C++ C# F#", "über straße naïve ÉCOLE", "日本語の検索",
 		"maxSize no-unused-vars HTTPServer URLs",
 		"mcp-server.mjs foo/bar_baz.qux@v1", "don't user's l'eau", strings.Repeat("very long query ", 100),
-		"\u0130stanbul ΣΑΣ 𐐀𐐁"}
+		"\u0130stanbul ΣΑΣ 𐐀𐐁",
+		// words that no page has, with synonyms; words that count less; one of them that is corrected
+		"make another photo of the portrait thumbnail", "how do I purge everything again",
+		"invoice mutex verifiable", "elsewher nothin"}
 	for i := range cat.Resources {
 		if i%3 == 0 {
 			phrases = append(phrases, cat.Resources[i].Name+" "+cat.Resources[i].Description)

@@ -21,7 +21,8 @@ var (
 )
 
 // noLanguage replaces the stemmer for texts in other languages.
-const noLanguage = "const LANGUAGE = { code: '', stops: '', weak: '', elides: false };\n\nconst stem = (word) => word;\n"
+const noLanguage = "const LANGUAGE = { code: '', stops: '', weak: '', elides: false };\n\n" +
+	"const stem = (word) => word;\n"
 
 // config is what the module knows about its host, in a constant.
 type config struct {
