@@ -81,7 +81,7 @@ func (ses *session) asked(m *peer.Message, origin *call) {
 		ses.attribute(q, origin)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if !ses.noteAsked(id, cancel) {
+	if !ses.noteAsked(id, len(params), cancel) {
 		cancel()
 		ses.release(q)
 		ses.src.junk.Add(1)
@@ -165,44 +165,60 @@ func tokenCall(token []byte) uint64 {
 	return id
 }
 
-// maxAsking limits the open questions of a server. Additional ones are not answered: no
-// server needs that many at a time.
-const maxAsking = 1000
+// The open questions of a server are limited, in number and in bytes. Additional ones are not answered: no server needs
+// that many at a time. A single question may be as large as a message.
+const (
+	maxAsking      = 1000
+	maxAskingBytes = 64 << 20
+)
 
-// noteAsked records a question, and reports whether the limit is not exceeded.
-func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
+// openQuestion is a question of a server that is still to be answered.
+type openQuestion struct {
+	cancel context.CancelFunc
+	size   int // in bytes
+}
+
+// noteAsked records a question, and reports whether the limits are not exceeded.
+func (ses *session) noteAsked(id []byte, size int, cancel context.CancelFunc) bool {
+	size += len(id)
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	if ses.asking == nil {
-		ses.asking = make(map[string]context.CancelFunc)
+		ses.asking = make(map[string]openQuestion)
 	}
 	_, twice := ses.asking[string(id)]
-	if twice || len(ses.asking) >= maxAsking {
+	if twice ||
+		len(ses.asking) >= maxAsking ||
+		len(ses.asking) > 0 && ses.askingBytes+size > maxAskingBytes {
 		return false
 	}
-	ses.asking[string(id)] = cancel
+	ses.asking[string(id)] = openQuestion{cancel, size}
+	ses.askingBytes += size
 	return true
 }
 
 // answering reports whether a question of the server is still to be answered, and removes
 // it.
 func (ses *session) answering(id []byte) bool {
-	ses.mu.Lock()
-	defer ses.mu.Unlock()
-	_, open := ses.asking[string(id)]
-	delete(ses.asking, string(id))
+	_, open := ses.takeQuestion(id)
 	return open
 }
 
 // withdrawn cancels a question that the server no longer wants answered.
 func (ses *session) withdrawn(id []byte) {
-	ses.mu.Lock()
-	cancel := ses.asking[string(id)]
-	delete(ses.asking, string(id))
-	ses.mu.Unlock()
-	if cancel != nil {
+	if cancel, open := ses.takeQuestion(id); open {
 		cancel()
 	}
+}
+
+// takeQuestion removes an open question, and returns the function that cancels it.
+func (ses *session) takeQuestion(id []byte) (cancel context.CancelFunc, open bool) {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	q, open := ses.asking[string(id)]
+	delete(ses.asking, string(id))
+	ses.askingBytes -= q.size
+	return q.cancel, open
 }
 
 var (

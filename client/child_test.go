@@ -582,6 +582,58 @@ func TestTooManyQuestions(t *testing.T) {
 	mustCall(t, src, "one", "")
 }
 
+// TestHugeQuestions ensures that a server which asks with large questions costs a bounded amount of memory, and that a
+// question is answered again once others are.
+func TestHugeQuestions(t *testing.T) {
+	const questions, size = 2, 33 << 20
+	padding := strings.Repeat("x", size)
+	var calls atomic.Int64
+	transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) {
+		if m.Method != "tools/call" {
+			return
+		}
+		text := padding
+		if calls.Add(1) > 1 {
+			text = ""
+		}
+		for i := range questions {
+			u.send(`{"jsonrpc":"2.0","id":"%s-%d","method":"elicitation/create","params":{"message":"%s"}}`, m.ID, i, text)
+		}
+		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
+	})
+	var asked atomic.Int64
+	hold := make(chan struct{})
+	src := open(t, transport, &client.Options{
+		Questions: client.Questions{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+			asked.Add(1)
+			select {
+			case <-hold:
+			case <-ctx.Done():
+			}
+			return json.RawMessage(`{"action":"decline"}`), nil
+		}},
+	})
+	answers := func() (n int) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		for _, m := range u.heard {
+			if m.Method == "" && m.Result != nil {
+				n++
+			}
+		}
+		return n
+	}
+	mustCall(t, src, "one", "")
+	until(t, "the questions", nil, nil, func() bool { return asked.Load() == 1 })
+	if st := src.State(); st.Junk != questions-1 {
+		t.Errorf("State = %+v, want the other question counted", st)
+	}
+	close(hold)
+	until(t, "the answer", nil, nil, func() bool { return answers() == 1 })
+	mustCall(t, src, "one", "")
+	until(t, "the answers to small questions", nil, nil, func() bool { return answers() == 1+questions })
+}
+
 // TestSubscriptionsWithoutEnd ensures that the subscription to resource number 10,001
 // works, and that the server receives an unsubscribe for the oldest.
 func TestSubscriptionsWithoutEnd(t *testing.T) {

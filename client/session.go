@@ -45,12 +45,14 @@ type session struct {
 	more  chan struct{} // receives when subscriptions are added, or nil
 	// ended is closed when the session is lost.
 	ended    chan struct{}
-	visitors map[string]mcp.Session        // by the id of the elicitation
-	asking   map[string]context.CancelFunc // questions of the server, by raw id
-	queue    []*call                       // calls that wait for their turn, see turns.go
-	resuming int                           // answers that wait for their turn
-	held     int                           // questions whose client is unknown
-	changed  chan struct{}                 // closed when calls or questions change, or nil
+	visitors map[string]mcp.Session  // by the id of the elicitation
+	asking   map[string]openQuestion // questions of the server, by raw id
+	// askingBytes is the size of these questions.
+	askingBytes int
+	queue       []*call       // calls that wait for their turn, see turns.go
+	resuming    int           // answers that wait for their turn
+	held        int           // questions whose client is unknown
+	changed     chan struct{} // closed when calls or questions change, or nil
 
 	oneStream bool // questions do not say which call they belong to
 	roots     openRoots
