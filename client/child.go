@@ -39,6 +39,7 @@ type child struct {
 	writer writer
 	// stderr keeps the last lines on stderr, for errors.
 	stderr stderrTail
+	stray  stderrTail // lines of stdout that are not messages
 
 	stopping context.Context // done when the child is to be stopped
 	stop     context.CancelFunc
@@ -285,7 +286,7 @@ func (c *child) pid() int {
 // noteStray handles a line of stdout that is not a message: it often explains an exit.
 func (c *child) noteStray(line []byte) {
 	start := line[:min(len(line), 200)]
-	_, _ = c.stderr.Write(append(bytes.Clone(start), '\n')) // never fails
+	_, _ = c.stray.Write(append(bytes.Clone(start), '\n')) // never fails
 	if c.command.Stray != nil {
 		c.command.Stray(line)
 	}
@@ -310,12 +311,13 @@ func (c *child) exitError(readErr error) error {
 	}
 	return &ExitError{
 		Reason: text,
-		Cause:  c.command.redact(c.stderr.cause()),
-		Stderr: c.lastLines(),
+		Cause:  c.command.redact(cmp.Or(c.stderr.cause(), c.stray.cause())),
+		Stderr: c.command.redact(c.stderr.String()),
+		Stdout: c.command.redact(c.stray.String()),
 	}
 }
 
-// lastLines returns the last stderr lines, without secrets.
+// lastLines returns what the child has printed last, without secrets, for the end of an error.
 func (c *child) lastLines() string {
-	return c.command.redact(c.stderr.String())
+	return printed(c.command.redact(c.stderr.String()), c.command.redact(c.stray.String()))
 }

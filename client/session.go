@@ -106,14 +106,14 @@ func (s *Source) connect(ctx context.Context, terms *Terms) (*session, error) {
 	return ses, nil
 }
 
-// withLastLines adds the stderr output of a child so far to the error that it is too slow: it
+// withLastLines adds the output of a child so far to the error that it is too slow: it
 // may be waiting for user input.
 func (ses *session) withLastLines(err error) error {
 	if ses.child == nil {
 		return err
 	}
 	if lines := ses.child.lastLines(); lines != "" {
-		return fmt.Errorf("%w; last lines on stderr: %s", err, lines)
+		return fmt.Errorf("%w%s", err, lines)
 	}
 	return err
 }

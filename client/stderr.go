@@ -16,16 +16,26 @@ type ExitError struct {
 	// module 'x'" or the last line of a traceback, without secrets; or "".
 	Cause  string
 	Stderr string // the last stderr lines, without secrets
+	Stdout string // the last lines of stdout that are not messages, without secrets
 }
 
 // Error implements the error interface.
 func (e *ExitError) Error() string {
 	text := e.Reason
-	if e.Cause != "" && !strings.Contains(e.Stderr, e.Cause) {
+	if e.Cause != "" && !strings.Contains(e.Stderr, e.Cause) && !strings.Contains(e.Stdout, e.Cause) {
 		text += ": " + e.Cause
 	}
-	if e.Stderr != "" {
-		text += "; last lines on stderr: " + e.Stderr
+	return text + printed(e.Stderr, e.Stdout)
+}
+
+// printed returns the end of an error: what a child has printed last.
+func printed(stderr, stdout string) string {
+	text := ""
+	if stderr != "" {
+		text += "; last lines on stderr: " + stderr
+	}
+	if stdout != "" {
+		text += "; last lines on stdout: " + stdout
 	}
 	return text
 }
@@ -35,7 +45,7 @@ var missingModule = lazyregexp.New(`(Cannot find (?:module|package)|No module na
 
 // Hint returns what to do about the exit of the child, or "".
 func (e *ExitError) Hint() string {
-	text := cmp.Or(e.Cause, e.Stderr)
+	text := cmp.Or(e.Cause, e.Stderr, e.Stdout)
 	found := missingModule().FindStringSubmatch(text)
 	switch {
 	case found != nil && found[1] == "No module named":

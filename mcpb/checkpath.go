@@ -121,7 +121,7 @@ func (s *Selection) bare() bool {
 
 // isPacked reports whether a file is a packed bundle, by its name or its first bytes.
 func isPacked(name string) (bool, error) {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return false, err
 	}

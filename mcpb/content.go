@@ -66,7 +66,7 @@ func (c *content) read(fsys fs.FS, opts *OpenOptions) (err error) {
 // file is opened once, and all later reads are compared with the bytes that were hashed
 // first.
 func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *content, err error) {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -104,7 +103,7 @@ func Unsign(ctx context.Context, name string, limits *Limits) (bool, error) {
 // returns for the archive without signatures. signed reports whether there were any.
 func changeSignature(ctx context.Context, name string, limits *Limits,
 	change func(a *Archive, signed bool) (block []byte, err error)) error {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return err
 	}

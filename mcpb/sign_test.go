@@ -257,7 +257,8 @@ func TestVerify(t *testing.T) {
 			"unsigned",
 			"",
 		},
-		"no PKCS#7":                 {framed(t, []byte("not DER")), mcpb.VerifyOptions{}, "tampered", "malformed"},
+		"no PKCS#7": {framed(t, []byte("not DER")), mcpb.VerifyOptions{}, "tampered",
+			"the signature is malformed: it is not PKCS #7 in DER"},
 		"nothing":                   {framed(t, nil), mcpb.VerifyOptions{}, "tampered", "malformed"},
 		"the certificate of others": {framed(t, swapped(t)), mcpb.VerifyOptions{}, "tampered", ""},
 	}

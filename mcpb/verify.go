@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (v *Verification) set(status Status, format string, args ...any) {
 // The error is non-nil if the file cannot be read, and an [*ArchiveError] if the archive
 // is unsafe, signed or not. The result for the signature is in the [Verification].
 func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verification, error) {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}

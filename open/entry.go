@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -181,7 +180,7 @@ func (e *entries) path(
 	if formOfPath(path, info) != definitions {
 		return e.served(ctx, path)
 	}
-	f, err := os.Open(path)
+	f, err := fsutil.OpenRegular(path)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}

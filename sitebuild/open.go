@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+
 	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
@@ -416,7 +418,7 @@ func hasExt(name string, extensions ...string) bool {
 
 // beginning returns the first bytes of a file, or fewer if it cannot be read.
 func beginning(name string) []byte {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil
 	}

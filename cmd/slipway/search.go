@@ -27,11 +27,16 @@ func registryFlag(cmd *cobra.Command) {
 func registryClient(cmd *cobra.Command) (*registry.Client, error) {
 	typed, _ := cmd.Flags().GetString("registry")
 	networks, err := networks(cmd)
-	return &registry.Client{
+	c := &registry.Client{
 		URL:          cmp.Or(typed, os.Getenv(registryVariable), registry.OfficialURL),
 		AllowNetwork: networks,
 		UserAgent:    "slipway/" + thisBuild().Version,
-	}, err
+	}
+	if typed != "" && err == nil && c.CheckURL() != nil {
+		return nil, usage("give --registry the URL before /v0.1/servers, such as "+registry.OfficialURL,
+			"--registry %s: not an http or https URL", typed)
+	}
+	return c, err
 }
 
 // foundJSON is a server in the output of search --json. Fields may be added.

@@ -44,6 +44,10 @@ func acceptCommand(cmd *cobra.Command) {
 	check := cmd.Args
 	run := cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) && args[dash] == "" {
+			return usage("type the program of the server after --, such as -- npx my-server",
+				"%s: the program after -- is empty", cmd.Name())
+		}
 		return check(cmd, sourceFirst(cmd, args))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -29,9 +29,35 @@ func ReadLimited(r io.Reader, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// ReadFile is [ReadLimited] for the file at path. The error is an [*fs.PathError].
+// errNotRegular is the cause of the error for a pipe, a socket or a device.
+var errNotRegular = errors.New("not a regular file")
+
+// OpenRegular opens the file at path for reading. A pipe could block forever, already when it is
+// opened, and a device never end: all but regular files and folders are an [*fs.PathError].
+func OpenRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{
+			Op:   "open",
+			Path: path,
+			Err:  errNotRegular,
+		}
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+// ReadFile is [ReadLimited] for the regular file at path, as [OpenRegular] opens it. The error is
+// an [*fs.PathError].
 func ReadFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +68,16 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 // without a byte order mark.
 var ErrNotText = errors.New("the file is not UTF-8 text")
 
-// ReadText is [ReadFile] for text that editors and shells of any system write: a byte order
+// ReadText is [ReadLimited] for text that editors and shells of any system write: a byte order
 // mark is removed, and UTF-16 with one, which PowerShell 5 writes, is converted to UTF-8.
-// Other text with zero bytes is [ErrNotText].
+// Other text with zero bytes is [ErrNotText]. Unlike [ReadFile], it reads pipes, through which
+// password managers and shells pass secrets.
 func ReadText(path string, limit int64) ([]byte, error) {
-	text, err := ReadFile(path, limit)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := readClose(f, path, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +120,7 @@ func ReadRegular(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, &fs.PathError{
 			Op:   "read",
 			Path: name,
-			Err:  errors.New("not a regular file"),
+			Err:  errNotRegular,
 		}
 	}
 	f, err := fsys.Open(name)

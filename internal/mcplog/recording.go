@@ -8,7 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Limits of a recording that is read.
@@ -45,7 +46,7 @@ func (e *FormatError) Unwrap() error { return e.Err }
 
 // ReadFile reads the recording in a file, see [Read].
 func ReadFile(name string) (*Recording, error) {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}

@@ -284,13 +284,29 @@ func (c *Client) versions() (base string, versions []string) {
 	return base, []string{"/v0.1", "/v0"}
 }
 
+// CheckURL returns an [*APIError] if URL cannot be that of a registry.
+func (c *Client) CheckURL() error {
+	base, _ := c.versions()
+	_, err := parseBase(base)
+	return err
+}
+
+// parseBase parses the URL of a registry.
+func parseBase(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, &APIError{URL: base, Why: "not an http or https URL of a registry"}
+	}
+	return u, nil
+}
+
 // get requests a path below the version of the API. A registry that does not know the path
 // is asked again with the older version.
 func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	base, versions := c.versions()
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, &APIError{URL: base, Why: "not an http or https URL of a registry"}
+	u, err := parseBase(base)
+	if err != nil {
+		return nil, err
 	}
 	guard := &netguard.Guard{
 		Allow:    c.AllowNetwork,

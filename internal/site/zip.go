@@ -10,11 +10,13 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // OpenZipFile opens the zip file called name.
 func OpenZipFile(name string, o *Options) (*Folder, error) {
-	opened, err := os.Open(name)
+	opened, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func zipName(name string) (string, error) {
 	clean := path.Clean(slashed)
 	if !fs.ValidPath(clean) || strings.Contains("/"+slashed+"/", "/../") ||
 		strings.Contains(name, "\x00") {
-		return "", fmt.Errorf("the zip has a file with the name %q, which points outside it", name)
+		return "", fmt.Errorf("the zip has a file with the name %.200q, which points outside it", name)
 	}
 	return clean, nil
 }

@@ -36,7 +36,7 @@ func readFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return refuse("it is not a regular file")
 	}
-	f, err := os.Open(path)
+	f, err := fsutil.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func Parse(der []byte) (*Signature, error) {
 	}
 	certificates, err := x509.ParseCertificates(data.Certificates.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("its certificates cannot be read: %w", err)
+		return nil, errors.New("its certificates cannot be read")
 	}
 	if len(certificates) > maxCertificates {
 		return nil, fmt.Errorf("it has %d certificates, more than %d",
@@ -283,8 +283,11 @@ func (s *Signature) Check() error {
 // decode decodes der, and fails if bytes follow it.
 func decode(der []byte, into any) error {
 	rest, err := asn1.Unmarshal(der, into)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes follow its end", len(rest))
+	switch {
+	case err != nil: // its text is about the implementation of the parser
+		return errors.New("it is not PKCS #7 in DER")
+	case len(rest) > 0:
+		return fmt.Errorf("%d bytes follow its end", len(rest))
 	}
-	return err
+	return nil
 }

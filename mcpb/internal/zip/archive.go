@@ -14,6 +14,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+
 	"github.com/slipway-mcp/slipway/check"
 )
 
@@ -58,7 +60,7 @@ type Entry struct {
 // If the archive is refused, the error is an [*Error]; if it cannot be read, the error is
 // that of the file system.
 func Open(name string, limits *Limits) (*Archive, error) {
-	f, err := os.Open(name)
+	f, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}

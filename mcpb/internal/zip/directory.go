@@ -418,7 +418,7 @@ func (e *Entry) compare(h *localRecord, rest []byte) error {
 	name := string(rest[:h.NameLen])
 	switch {
 	case name != e.raw:
-		return unsafef(RuleAmbiguous, e.Name, "its own header names it %q", name)
+		return unsafef(RuleAmbiguous, e.Name, "its own header names it %s", quoted(name))
 	case h.Flags&flagEncrypted != 0:
 		return unsafef(RuleUnsupported, e.Name, "it is encrypted")
 	case h.Method != e.method:

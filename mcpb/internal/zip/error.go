@@ -2,6 +2,8 @@ package zip
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 )
@@ -75,7 +77,18 @@ func (e *Error) named() string {
 	if e.Name == "" {
 		return e.Reason
 	}
-	return fmt.Sprintf("%q: %s", e.Name, e.Reason)
+	return fmt.Sprintf("%s: %s", quoted(e.Name), e.Reason)
+}
+
+// maxShownName is how many bytes of a name errors contain. An entry may have one of 64 KiB.
+const maxShownName = 200
+
+// quoted returns the quoted start of a name.
+func quoted(name string) string {
+	if len(name) <= maxShownName {
+		return strconv.Quote(name)
+	}
+	return strconv.Quote(strings.ToValidUTF8(name[:maxShownName], "")) + "…"
 }
 
 // Finding returns the error as a finding about the archive called file.

@@ -106,10 +106,10 @@ func (t *tree) add(n *node) error {
 		t.folded[key] = n
 	case !n.IsDir() || !other.IsDir():
 		return unsafef(RuleCollision, n.name,
-			"on some systems its name is the same as %q", other.name)
+			"on some systems its name is the same as %s", quoted(other.name))
 	default:
 		t.notes = append(t.notes, check.Reporter{File: n.name}.Finding(RulePortable, "", "",
-			"on some systems it is the same folder as %q", other.name))
+			"on some systems it is the same folder as %s", quoted(other.name)))
 	}
 	above := path.Dir(n.name)
 	if t.nodes[above] == nil {
