@@ -57,6 +57,7 @@ type directory struct{ path string }
 // begin opens the folder, and reads what an earlier write left in it.
 func (d *directory) begin(o *Options) (target, error) {
 	info, err := os.Stat(d.path)
+	created := ""
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.DryRun:
 		return &dirTarget{}, nil
@@ -64,6 +65,7 @@ func (d *directory) begin(o *Options) (target, error) {
 		if err := os.MkdirAll(d.path, 0o755); err != nil {
 			return nil, err
 		}
+		created = d.path
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -73,7 +75,10 @@ func (d *directory) begin(o *Options) (target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &dirTarget{root: root}
+	t := &dirTarget{
+		root:    root,
+		created: created,
+	}
 	if err := t.open(o); err != nil {
 		root.Close()
 		return nil, t.located(err)
@@ -85,6 +90,8 @@ func (d *directory) begin(o *Options) (target, error) {
 type dirTarget struct {
 	root  *os.Root         // nil if the folder does not exist and will not be created
 	index *staticmcp.Index // of the previous write, or nil
+	// created is the path of the folder if this write has created it, or empty.
+	created string
 	// begun lists the files in the journal of an interrupted write.
 	begun map[string]bool
 	made  map[string]bool // folders known to exist
@@ -112,6 +119,9 @@ func (t *dirTarget) close() {
 	}
 	if t.root != nil {
 		t.root.Close()
+	}
+	if t.created != "" {
+		_ = os.Remove(t.created) // fails unless nothing was written
 	}
 }
 
