@@ -186,11 +186,11 @@ func writeParagraph(out *strings.Builder, text string) {
 	out.WriteString("</ul>\n")
 }
 
-// fewDots is the number of dots up to which they are an ellipsis, and not a leader.
-const fewDots = 4
+// maxEllipsis is the most dots that count as an ellipsis. Longer runs are dot leaders.
+const maxEllipsis = 4
 
-// pdfWords returns the words of a text with a space between them. Dots that lead to the number of
-// a page, as in a table of contents, become an ellipsis.
+// pdfWords returns the words of a text with a space between them. Dot leaders,
+// as in a table of contents, become one ellipsis.
 func pdfWords(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var out strings.Builder
@@ -201,7 +201,7 @@ func pdfWords(text string) string {
 		}
 		rest := strings.TrimLeft(text[start:], ". ")
 		run := text[start : len(text)-len(rest)]
-		if strings.Count(run, ".") > fewDots {
+		if strings.Count(run, ".") > maxEllipsis {
 			out.WriteString(strings.TrimRight(text[:start], " ") + " … ")
 		} else {
 			out.WriteString(text[:start] + run)

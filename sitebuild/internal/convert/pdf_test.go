@@ -183,7 +183,7 @@ func twoPages() []byte {
 		out, table, len(objects)+1, len(out))
 }
 
-// TestPDFWords verifies that the dots of tables of contents are no text.
+// TestPDFWords verifies that dot leaders are shortened, and other dots are not.
 func TestPDFWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"Naming . . . . . . . . 3\nParsing. . . . . . 4": "Naming … 3 Parsing … 4",
