@@ -2,6 +2,7 @@ package calltest_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,32 @@ func TestAssign(t *testing.T) {
 		}
 		if got := strings.ReplaceAll(rulesOf(report), "test/failed", ""); strings.TrimSpace(got) != c.rules {
 			t.Errorf("sources %s: %q, want %q", c.names, got, c.rules)
+		}
+	}
+}
+
+// TestMalformedResults verifies that a result which clients cannot read is a failure, and that the
+// results of all versions are none.
+func TestMalformedResults(t *testing.T) {
+	for _, c := range []struct{ method, result, want string }{
+		{"tools/call", `{"content": "nope"}`, "at /content: "},
+		{"tools/call", `{"content": [{"text": "a"}]}`, "at /content/0/type: "},
+		{"tools/call", `{"content": [], "isError": "no"}`, "at /isError: "},
+		{"tools/call", `[]`, "the result: "},
+		{"resources/read", `{"contents": [{"text": "a"}]}`, "at /contents/0/uri: "},
+		{"prompts/get", `{"messages": [{"role": "user", "content": "a"}]}`, "at /messages/0/content: "},
+		{"completion/complete", `{"completion": {"values": [1]}}`, "at /completion/values/0: "},
+		{"tools/call", `{"content": [{"type": "text", "text": "a"}, {"type": "new", "more": 1}]}`, ""},
+		{"tools/call", `{"resultType": "input_required", "inputRequests": {}}`, ""},
+		{"resources/read", `{"contents": [{"uri": "a:b", "blob": "AAAA"}]}`, ""},
+		{"prompts/get", `{"messages": [{"role": "user", "content": {"type": "text", "text": "a"}}]}`, ""},
+		{"other", `1`, ""},
+	} {
+		call := calltest.Call{Method: c.method, Pointer: "/calls/0"}
+		problems := call.Verify(&calltest.Answer{Result: json.RawMessage(c.result)})
+		if c.want == "" && len(problems) > 0 || c.want != "" &&
+			(len(problems) != 1 || !strings.HasPrefix(problems[0].Message, "the answer breaks the protocol: "+c.want)) {
+			t.Errorf("%s %s: %v, want %q", c.method, c.result, problems, c.want)
 		}
 	}
 }

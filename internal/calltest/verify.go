@@ -21,8 +21,15 @@ type Answer struct {
 }
 
 // Verify returns the expectations that an answer does not meet. Unless an error is expected
-// explicitly, the call must succeed.
+// explicitly, the call must succeed. A result that breaks the protocol is the only problem.
 func (c *Call) Verify(a *Answer) []Problem {
+	if message := malformed(c.Method, a.Result); message != "" {
+		return []Problem{{
+			Pointer: c.Pointer,
+			Message: message,
+			node:    c.node,
+		}}
+	}
 	expected := c.expect
 	if !c.expectsFailure() { // first, because the rest follows from it
 		expected = append([]*expectation{{
@@ -157,15 +164,20 @@ func (e *expectation) invalidValue(where string, value []byte) string {
 	case !errors.As(err, &invalid) || len(invalid.Problems) == 0:
 		return "the value " + where + " does not satisfy the schema: " + err.Error()
 	}
+	return "the value does not satisfy the schema: " + listed(invalid.Problems, where, e.pointer)
+}
+
+// listed returns the problems of a value that is at a pointer, which where describes.
+func listed(problems []schema.Problem, where, pointer string) string {
 	var lines []string
-	for _, p := range invalid.Problems {
+	for _, p := range problems {
 		at := where
 		if p.Pointer != "" {
-			at = "at " + e.pointer + p.Pointer
+			at = "at " + pointer + p.Pointer
 		}
 		lines = append(lines, at+": "+p.Message)
 	}
-	return "the value does not satisfy the schema: " + strings.Join(lines, "; ")
+	return strings.Join(lines, "; ")
 }
 
 func shownValue(value json.RawMessage) string {
