@@ -259,6 +259,10 @@ func TestVerify(t *testing.T) {
 		},
 		"no PKCS#7": {framed(t, []byte("not DER")), mcpb.VerifyOptions{}, "tampered",
 			"the signature is malformed: it is not PKCS #7 in DER"},
+		"a negative serial number": {framed(t, negativeSerial(t)), mcpb.VerifyOptions{}, "tampered",
+			"its certificates cannot be read: x509: negative serial number"},
+		"attributes that are no DER": {framed(t, brokenAttributes(t)), mcpb.VerifyOptions{}, "tampered",
+			"the signature is malformed: its attribute 1.2.840.113549.1.9.3 is not PKCS #7 in DER"},
 		"nothing":                   {framed(t, nil), mcpb.VerifyOptions{}, "tampered", "malformed"},
 		"the certificate of others": {framed(t, swapped(t)), mcpb.VerifyOptions{}, "tampered", ""},
 	}
@@ -317,6 +321,23 @@ func swapped(t *testing.T) []byte {
 	d := bytes.Clone(der(t, vector(t, "openssl-ec.mcpb")))
 	value := d[len(d)-10:]
 	value[0] ^= 1
+	return d
+}
+
+// negativeSerial returns a signature whose first certificate has a negative serial number.
+func negativeSerial(t *testing.T) []byte {
+	d := bytes.Clone(der(t, vector(t, "openssl-ec.mcpb")))
+	version := []byte{0xa0, 3, 2, 1, 2, 2} // of the certificate, and the tag of its serial number
+	serial := bytes.Index(d, version) + len(version) + 1
+	d[serial] |= 0x80
+	return d
+}
+
+// brokenAttributes returns a signature whose attribute contentType has no object identifier.
+func brokenAttributes(t *testing.T) []byte {
+	d := bytes.Clone(der(t, vector(t, "openssl-ec.mcpb")))
+	contentType := []byte{6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 3, 0x31}
+	d[bytes.Index(d, contentType)+len(contentType)+1] = 4 // an octet string
 	return d
 }
 

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-
 	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"

@@ -26,15 +26,19 @@ func registryFlag(cmd *cobra.Command) {
 // registryClient returns a client for the registry from flag or environment.
 func registryClient(cmd *cobra.Command) (*registry.Client, error) {
 	typed, _ := cmd.Flags().GetString("registry")
+	from := "--registry"
+	if typed == "" {
+		typed, from = os.Getenv(registryVariable), registryVariable
+	}
 	networks, err := networks(cmd)
 	c := &registry.Client{
-		URL:          cmp.Or(typed, os.Getenv(registryVariable), registry.OfficialURL),
+		URL:          cmp.Or(typed, registry.OfficialURL),
 		AllowNetwork: networks,
 		UserAgent:    "slipway/" + thisBuild().Version,
 	}
-	if typed != "" && err == nil && c.CheckURL() != nil {
-		return nil, usage("give --registry the URL before /v0.1/servers, such as "+registry.OfficialURL,
-			"--registry %s: not an http or https URL", typed)
+	if err == nil && c.CheckURL() != nil {
+		return nil, usage("set "+from+" to the URL before /v0.1/servers, such as "+registry.OfficialURL,
+			"%s %s: not an http or https URL", from, typed)
 	}
 	return c, err
 }

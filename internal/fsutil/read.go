@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"unicode/utf16"
 )
 
@@ -54,14 +55,26 @@ func OpenRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile is [ReadLimited] for the regular file at path, as [OpenRegular] opens it. The error is
-// an [*fs.PathError].
+// ReadFile is [ReadLimited] for the regular file at path, as [OpenRegular] opens it, or for an
+// open file of the process, such as /dev/stdin and the pipe that a shell passes for <(command).
+// The error is an [*fs.PathError].
 func ReadFile(path string, limit int64) ([]byte, error) {
-	f, err := OpenRegular(path)
+	open := OpenRegular
+	if isDescriptor(path) {
+		open = os.Open // unlike a pipe in a folder, it does not wait for a writer
+	}
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	return readClose(f, path, limit)
+}
+
+// isDescriptor reports whether path names an open file of the process.
+func isDescriptor(path string) bool {
+	path = filepath.Clean(path)
+	folder := filepath.Dir(path)
+	return path == "/dev/stdin" || folder == "/dev/fd" || folder == "/proc/self/fd"
 }
 
 // ErrNotText means that a file contains zero bytes, and so is binary, or text in UTF-16
@@ -70,7 +83,7 @@ var ErrNotText = errors.New("the file is not UTF-8 text")
 
 // ReadText is [ReadLimited] for text that editors and shells of any system write: a byte order
 // mark is removed, and UTF-16 with one, which PowerShell 5 writes, is converted to UTF-8.
-// Other text with zero bytes is [ErrNotText]. Unlike [ReadFile], it reads pipes, through which
+// Other text with zero bytes is [ErrNotText]. Unlike [ReadFile], it reads any pipe, through which
 // password managers and shells pass secrets.
 func ReadText(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)

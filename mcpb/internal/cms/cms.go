@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // Object identifiers.
@@ -161,14 +163,14 @@ var (
 // signer or later parts, the signature is not nil and has at least the certificates.
 func Parse(der []byte) (*Signature, error) {
 	var info contentInfo
-	if err := decode(der, &info); err != nil {
+	if err := decode(der, &info, "it"); err != nil {
 		return nil, err
 	}
 	var data signedData
 	if info.Type.String() != oidSignedData {
 		return nil, errors.New("it is not SignedData")
 	}
-	if err := decode(info.Content.Bytes, &data); err != nil {
+	if err := decode(info.Content.Bytes, &data, "its SignedData"); err != nil {
 		return nil, err
 	}
 	switch {
@@ -181,7 +183,7 @@ func Parse(der []byte) (*Signature, error) {
 	}
 	certificates, err := x509.ParseCertificates(data.Certificates.Bytes)
 	if err != nil {
-		return nil, errors.New("its certificates cannot be read")
+		return nil, fmt.Errorf("its certificates cannot be read: %.200s", visible.Line(err.Error()))
 	}
 	if len(certificates) > maxCertificates {
 		return nil, fmt.Errorf("it has %d certificates, more than %d",
@@ -212,7 +214,7 @@ func (signer *signerInfo) names(c *x509.Certificate) bool {
 		return len(c.SubjectKeyId) > 0 && bytes.Equal(signer.ID.Bytes, c.SubjectKeyId)
 	}
 	var id issuerAndSerial
-	if decode(signer.ID.FullBytes, &id) != nil {
+	if decode(signer.ID.FullBytes, &id, "the name of its signer") != nil {
 		return false
 	}
 	return id.Serial.Cmp(c.SerialNumber) == 0 &&
@@ -232,7 +234,7 @@ func (s *Signature) readAttributes(raw asn1.RawValue) error {
 		var a attribute
 		var err error
 		if rest, err = asn1.Unmarshal(rest, &a); err != nil {
-			return err
+			return errors.New("its attributes are not PKCS #7 in DER")
 		}
 		name := a.Type.String()
 		if seen[name] {
@@ -240,7 +242,7 @@ func (s *Signature) readAttributes(raw asn1.RawValue) error {
 		}
 		seen[name] = true
 		if into := relevant[name]; into != nil {
-			if err := decode(a.Values.Bytes, into); err != nil {
+			if err := decode(a.Values.Bytes, into, "its attribute "+name); err != nil {
 				return err
 			}
 		}
@@ -280,14 +282,14 @@ func (s *Signature) Check() error {
 	return s.Certificate.CheckSignature(s.algorithm, s.signed, s.value)
 }
 
-// decode decodes der, and fails if bytes follow it.
-func decode(der []byte, into any) error {
+// decode decodes der, and fails if bytes follow it. what names it in errors.
+func decode(der []byte, into any, what string) error {
 	rest, err := asn1.Unmarshal(der, into)
 	switch {
 	case err != nil: // its text is about the implementation of the parser
-		return errors.New("it is not PKCS #7 in DER")
+		return fmt.Errorf("%s is not PKCS #7 in DER", what)
 	case len(rest) > 0:
-		return fmt.Errorf("%d bytes follow its end", len(rest))
+		return fmt.Errorf("%s is followed by %d bytes", what, len(rest))
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ const maxSalt = 2048
 func (s *Signature) readPSS(raw asn1.RawValue) error {
 	var p pssParameters
 	var mask pkix.AlgorithmIdentifier
-	if decode(raw.FullBytes, &p) != nil ||
-		decode(p.MGF.Parameters.FullBytes, &mask) != nil {
+	if decode(raw.FullBytes, &p, "its parameters") != nil ||
+		decode(p.MGF.Parameters.FullBytes, &mask, "its mask") != nil {
 		return ErrAlgorithm
 	}
 	sameHash := hashes[p.Hash.Algorithm.String()] == s.Hash &&
@@ -67,7 +67,7 @@ func rsaKey(c *x509.Certificate) (*rsa.PublicKey, error) {
 		Algorithm pkix.AlgorithmIdentifier
 		Key       asn1.BitString
 	}
-	if decode(c.RawSubjectPublicKeyInfo, &info) != nil ||
+	if decode(c.RawSubjectPublicKeyInfo, &info, "its key") != nil ||
 		info.Algorithm.Algorithm.String() != oidRSAPSS {
 		return nil, errors.New("the key of the certificate is not an RSA key")
 	}

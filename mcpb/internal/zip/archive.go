@@ -14,9 +14,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/slipway-mcp/slipway/internal/fsutil"
-
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Archive is a packed bundle, opened for reading. [Open] checks every rule about
