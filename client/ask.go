@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -70,22 +71,20 @@ func (s *Source) sameClient(a, b *call) bool {
 
 // asked handles a request of the server.
 func (ses *session) asked(m *peer.Message, origin *call) {
-	id := m.ID
-	method := string(m.Method)
-	params := json.RawMessage(m.Params)
-	q := &serverQuestion{
-		method: method,
-		params: params,
-	}
-	if method != "ping" {
-		ses.attribute(q, origin)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if !ses.noteAsked(id, len(params), cancel) {
+	if !ses.noteAsked(m, cancel) {
 		cancel()
-		ses.release(q)
 		ses.src.junk.Add(1)
 		return
+	}
+	// Copies, as slices would keep the whole message, or batch, in memory.
+	id := bytes.Clone(m.ID)
+	q := &serverQuestion{
+		method: string(m.Method),
+		params: bytes.Clone(m.Params),
+	}
+	if q.method != "ping" {
+		ses.attribute(q, origin)
 	}
 	if !ses.goWork(func(quit context.Context) {
 		defer context.AfterFunc(quit, cancel)()
@@ -165,12 +164,21 @@ func tokenCall(token []byte) uint64 {
 	return id
 }
 
-// The open questions of a server are limited, in number and in bytes. Additional ones are not answered: no server needs
-// that many at a time. A single question may be as large as a message.
+// The open questions of a server are limited, in number and in bytes of their id, method and params, which are what
+// stays in memory. A question beyond the limits is answered with an error. A larger one, of a server with a larger
+// MaxMessage, is passed on if no other is open.
 const (
 	maxAsking      = 1000
 	maxAskingBytes = 64 << 20
 )
+
+// maxRefusedID is the maximum length of the id of a question beyond the limits that is answered.
+const maxRefusedID = 1 << 10
+
+var errTooManyQuestions = &mcp.Error{
+	Code:    mcp.CodeToolBusy,
+	Message: fmt.Sprintf("too many open questions: the limits are %d, and %d MiB together", maxAsking, maxAskingBytes>>20),
+}
 
 // openQuestion is a question of a server that is still to be answered.
 type openQuestion struct {
@@ -178,23 +186,60 @@ type openQuestion struct {
 	size   int // in bytes
 }
 
-// noteAsked records a question, and reports whether the limits are not exceeded.
-func (ses *session) noteAsked(id []byte, size int, cancel context.CancelFunc) bool {
-	size += len(id)
+// noteAsked records a question, and reports whether it is to be answered: its id is new, and the limits are not
+// exceeded. If they are, noteAsked has it answered with an error.
+func (ses *session) noteAsked(m *peer.Message, cancel context.CancelFunc) bool {
+	size := len(m.ID) + len(m.Method) + len(m.Params)
 	ses.mu.Lock()
-	defer ses.mu.Unlock()
 	if ses.asking == nil {
 		ses.asking = make(map[string]openQuestion)
 	}
-	_, twice := ses.asking[string(id)]
-	if twice ||
-		len(ses.asking) >= maxAsking ||
-		len(ses.asking) > 0 && ses.askingBytes+size > maxAskingBytes {
-		return false
+	_, twice := ses.asking[string(m.ID)]
+	full := len(ses.asking) >= maxAsking || len(ses.asking) > 0 && ses.askingBytes+size > maxAskingBytes
+	if !twice && !full {
+		ses.asking[string(m.ID)] = openQuestion{cancel, size}
+		ses.askingBytes += size
 	}
-	ses.asking[string(id)] = openQuestion{cancel, size}
-	ses.askingBytes += size
-	return true
+	ses.mu.Unlock()
+	if !twice && full {
+		ses.refuseQuestion(m.ID)
+	}
+	return !twice && !full
+}
+
+// refuseQuestion answers a question beyond the limits, without waiting: the reader of messages must not wait for a
+// server that reads nothing while it asks. For such a server, at most maxAsking refusals wait.
+func (ses *session) refuseQuestion(id []byte) {
+	ses.mu.Lock()
+	if len(id) > maxRefusedID || len(ses.refused) >= maxAsking {
+		ses.mu.Unlock()
+		return
+	}
+	ses.refused = append(ses.refused, string(id))
+	start := !ses.refusing
+	ses.refusing = true
+	ses.mu.Unlock()
+	if start {
+		ses.goWork(ses.sendRefusals)
+	}
+}
+
+// sendRefusals sends the refusals that wait.
+func (ses *session) sendRefusals(ctx context.Context) {
+	for ctx.Err() == nil {
+		ses.mu.Lock()
+		refused := ses.refused
+		ses.refused = nil
+		ses.refusing = len(refused) > 0
+		ses.mu.Unlock()
+		if len(refused) == 0 {
+			return
+		}
+		for _, id := range refused {
+			// A lost connection is detected elsewhere.
+			_ = ses.link.tell(ctx, response([]byte(id), nil, errTooManyQuestions))
+		}
+	}
 }
 
 // answering reports whether a question of the server is still to be answered, and removes

@@ -568,13 +568,16 @@ func TestTooManyQuestions(t *testing.T) {
 	until(t, "the answers", nil, nil, func() bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		n := 0
+		n, refused := 0, 0
 		for _, m := range u.heard {
-			if m.Method == "" && m.Result != nil {
+			switch {
+			case m.Method == "" && m.Result != nil:
 				n++
+			case m.Method == "" && m.Error != nil:
+				refused++
 			}
 		}
-		return n == 1000
+		return n == 1000 && refused > 0
 	})
 	if st := src.State(); st.Junk != questions-1000 {
 		t.Errorf("State = %+v, want the other questions counted", st)
@@ -582,56 +585,88 @@ func TestTooManyQuestions(t *testing.T) {
 	mustCall(t, src, "one", "")
 }
 
-// TestHugeQuestions ensures that a server which asks with large questions costs a bounded amount of memory, and that a
-// question is answered again once others are.
+// TestHugeQuestions ensures that a server which asks with large questions costs a bounded amount of memory, wherever in
+// the message their bytes are, that those beyond the limit are refused at once, and that questions are answered again
+// once others are.
 func TestHugeQuestions(t *testing.T) {
-	const questions, size = 2, 33 << 20
+	const size = 33 << 20
 	padding := strings.Repeat("x", size)
-	var calls atomic.Int64
-	transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) {
-		if m.Method != "tools/call" {
-			return
-		}
-		text := padding
-		if calls.Add(1) > 1 {
-			text = ""
-		}
-		for i := range questions {
-			u.send(`{"jsonrpc":"2.0","id":"%s-%d","method":"elicitation/create","params":{"message":"%s"}}`, m.ID, i, text)
-		}
-		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
-	})
-	var asked atomic.Int64
-	hold := make(chan struct{})
-	src := open(t, transport, &client.Options{
-		Questions: client.Questions{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-			asked.Add(1)
-			select {
-			case <-hold:
-			case <-ctx.Done():
+	for name, test := range map[string]struct {
+		form      string // of a question, with its id and a text
+		questions int
+		open      int // of these
+	}{
+		"in params": {`{"jsonrpc":"2.0","id":"%s","method":"elicitation/create","params":{"message":"%s"}}`, 3, 1},
+		"method":    {`{"jsonrpc":"2.0","id":"%s","params":{},"method":"elicitation/create%s"}`, 3, 1},
+		"next to params": {
+			`{"jsonrpc":"2.0","id":"%s","method":"elicitation/create","params":{"message":""},"pad":"%s"}`, 6, 6,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) {
+				if m.Method != "tools/call" {
+					return
+				}
+				text := padding
+				if calls.Add(1) > 1 {
+					text = ""
+				}
+				for i := range test.questions {
+					u.send(test.form, fmt.Sprintf("%s-%d", m.ID, i), text)
+				}
+				u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
+			})
+			var asked atomic.Int64
+			hold := make(chan struct{})
+			answer := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+				asked.Add(1)
+				select {
+				case <-hold:
+				case <-ctx.Done():
+				}
+				return json.RawMessage(`{"action":"decline"}`), nil
 			}
-			return json.RawMessage(`{"action":"decline"}`), nil
-		}},
-	})
-	answers := func() (n int) {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		for _, m := range u.heard {
-			if m.Method == "" && m.Result != nil {
-				n++
+			src := open(t, transport, &client.Options{Questions: client.Questions{Answer: answer}})
+			heard := func() (answers, refusals int) {
+				u.mu.Lock()
+				defer u.mu.Unlock()
+				for _, m := range u.heard {
+					switch {
+					case m.Method == "" && m.Result != nil:
+						answers++
+					case m.Method == "" && strings.Contains(string(m.Error), "too many open questions"):
+						refusals++
+					}
+				}
+				return answers, refusals
 			}
-		}
-		return n
+			mustCall(t, src, "one", "")
+			until(t, "the questions", nil, nil, func() bool {
+				_, refusals := heard()
+				return int(asked.Load()) == test.open && refusals == test.questions-test.open
+			})
+			if st := src.State(); int(st.Junk) != test.questions-test.open {
+				t.Errorf("State = %+v, want the other questions counted", st)
+			}
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			if limit := uint64(4 * size); m.HeapAlloc > limit {
+				t.Errorf("with %d questions, %d MiB are in use", test.open, m.HeapAlloc>>20)
+			}
+			close(hold)
+			until(t, "the answers", nil, nil, func() bool {
+				answers, _ := heard()
+				return answers == test.open
+			})
+			mustCall(t, src, "one", "")
+			until(t, "the answers to small questions", nil, nil, func() bool {
+				answers, _ := heard()
+				return answers == test.open+test.questions
+			})
+		})
 	}
-	mustCall(t, src, "one", "")
-	until(t, "the questions", nil, nil, func() bool { return asked.Load() == 1 })
-	if st := src.State(); st.Junk != questions-1 {
-		t.Errorf("State = %+v, want the other question counted", st)
-	}
-	close(hold)
-	until(t, "the answer", nil, nil, func() bool { return answers() == 1 })
-	mustCall(t, src, "one", "")
-	until(t, "the answers to small questions", nil, nil, func() bool { return answers() == 1+questions })
 }
 
 // TestSubscriptionsWithoutEnd ensures that the subscription to resource number 10,001

@@ -49,6 +49,8 @@ type session struct {
 	asking   map[string]openQuestion // questions of the server, by raw id
 	// askingBytes is the size of these questions.
 	askingBytes int
+	refused     []string      // raw ids of questions beyond the limits that are still to be refused
+	refusing    bool          // sendRefusals runs
 	queue       []*call       // calls that wait for their turn, see turns.go
 	resuming    int           // answers that wait for their turn
 	held        int           // questions whose client is unknown
