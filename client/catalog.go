@@ -13,9 +13,15 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// list requests the catalog of the server. A list that the server fails to return is missing
-// in the catalog, see [mcp.Catalog.Missing], unless it is that of the tools or all there is.
-func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
+// list requests the catalog of the server, or only some of its lists: the others are those of
+// old, the current catalog. failed are the lists that the server fails to return, unless it is
+// that of the tools or all there is. Such a list is that of old, or else missing in the catalog,
+// see [mcp.Catalog.Missing].
+func (ses *session) list(
+	ctx context.Context,
+	wanted wantedLists,
+	old *mcp.Catalog,
+) (_ *mcp.Catalog, failed []mcp.Missing, err error) {
 	cat := &mcp.Catalog{
 		Instructions: ses.instructions,
 		// 2024-11-05 has the method, but no capability for it.
@@ -30,36 +36,65 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	_ = json.Unmarshal(ses.info, &cat.Server)
 	cat.Server.Name = cmp.Or(cat.Server.Name, "unknown")
 	cat.Server.Version = cmp.Or(cat.Server.Version, "0")
-	size := int64(0)
+	size := wanted.size
 	var failure error // the first one
 	for _, l := range listsOf(cat) {
 		if !ses.declares(l.capability) {
 			continue
 		}
-		dropped, err := ses.readList(ctx, l, &size)
-		cat.Missing = append(cat.Missing, dropped...)
-		switch {
-		case err == nil:
+		if !wanted.has(l.method) {
+			l.keep(cat, old)
 			continue
-		case l.method == "tools/list" || !ses.failsAlone(ctx, err):
-			return nil, err
-		case failure == nil:
-			failure = err
 		}
-		l.clear()
-		cat.Missing = append(cat.Missing, mcp.Missing{
+		before := size
+		dropped, err := ses.readList(ctx, l, &size)
+		if err == nil {
+			cat.Missing = append(cat.Missing, dropped...)
+			continue
+		}
+		if l.method == "tools/list" || !ses.failsAlone(ctx, err) {
+			return nil, nil, err
+		}
+		failure = cmp.Or(failure, err)
+		size = before
+		m := mcp.Missing{
 			List: l.method,
 			Why:  err.Error(),
-		})
+		}
+		failed = append(failed, m)
+		l.set(&mcp.Catalog{})
+		if old != nil && !lacks(old, "", l.method) {
+			l.keep(cat, old)
+		} else {
+			cat.Missing = append(cat.Missing, m)
+		}
 	}
-	cat.Growing = failure != nil // they are requested again
+	cat.Growing = cat.Incomplete() != nil // they are requested again
 	if failure != nil && len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 {
-		return nil, failure
+		return nil, nil, failure
 	}
 	if ses.http != nil && ses.version.Modern() {
 		ses.dropToolsWithInvalidHeaders(cat)
 	}
-	return cat, nil
+	ses.noteFailed(failed, size)
+	return cat, failed, nil
+}
+
+// keep sets the list in cat to that of old.
+func (l *catalogList) keep(cat, old *mcp.Catalog) {
+	l.set(old)
+	for _, m := range old.Missing {
+		if m.List == l.method {
+			cat.Missing = append(cat.Missing, m)
+		}
+	}
+}
+
+// lacks reports whether a list of a source is missing in cat.
+func lacks(cat *mcp.Catalog, source, list string) bool {
+	return slices.ContainsFunc(cat.Missing, func(m mcp.Missing) bool {
+		return m.Entry == 0 && m.Source == source && m.List == list
+	})
 }
 
 // failsAlone reports whether a list fails because of what the server answers to its request, so
@@ -101,8 +136,8 @@ type catalogList struct {
 	member string // of the results
 	// add appends an entry to the catalog. It returns why the entry cannot be used, or "".
 	add func(raw json.RawMessage) string
-	// clear removes the entries from the catalog.
-	clear func()
+	// set replaces the entries of the catalog by those of another one.
+	set func(from *mcp.Catalog)
 }
 
 // listsOf returns the lists whose entries make up cat.
@@ -121,28 +156,28 @@ func listsOf(cat *mcp.Catalog) []catalogList {
 					"inputSchema"), jsonscan.Member(raw, "outputSchema")
 				return ""
 			})
-		}, func() { cat.Tools = nil }},
+		}, func(from *mcp.Catalog) { cat.Tools = slices.Clip(from.Tools) }},
 		{"resources", "resources/list", "resources", func(raw json.RawMessage) string {
 			return addEntry(&cat.Resources, raw, "uri", func(r *mcp.Resource, uri string) string {
 				r.URI = uri
 				r.Raw = raw
 				return ""
 			})
-		}, func() { cat.Resources = nil }},
+		}, func(from *mcp.Catalog) { cat.Resources = slices.Clip(from.Resources) }},
 		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) string {
 			return addEntry(&cat.Templates, raw, "uriTemplate", func(t *mcp.ResourceTemplate, template string) string {
 				t.URITemplate = template
 				t.Raw = raw
 				return ""
 			})
-		}, func() { cat.Templates = nil }},
+		}, func(from *mcp.Catalog) { cat.Templates = slices.Clip(from.Templates) }},
 		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) string {
 			return addEntry(&cat.Prompts, raw, "name", func(p *mcp.Prompt, name string) string {
 				p.Name = name
 				p.Raw = raw
 				return ""
 			})
-		}, func() { cat.Prompts = nil }},
+		}, func(from *mcp.Catalog) { cat.Prompts = slices.Clip(from.Prompts) }},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,16 +14,27 @@ import (
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
-// promptless is a server whose prompts/list fails while down is set.
+// promptless is a server whose prompts/list fails while down is set, each time with another text.
 type promptless struct {
-	down atomic.Bool
-	conn *pipeConn
+	down, toolsDown atomic.Bool
+	twoTools        atomic.Bool
+	conn            *pipeConn
+
+	mu       sync.Mutex
+	requests map[string]int // by method
+}
+
+// count returns how many requests with this method were received.
+func (p *promptless) count(method string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests[method]
 }
 
 // answer answers requests until the connection ends.
-func (p *promptless) answer() {
+func (p *promptless) answer(conn *pipeConn) {
 	for {
-		text, err := p.conn.ReadMessage(context.Background())
+		text, err := conn.ReadMessage(context.Background())
 		if err != nil {
 			return
 		}
@@ -33,71 +45,148 @@ func (p *promptless) answer() {
 		if json.Unmarshal(text, &m) != nil || m.ID == nil {
 			continue
 		}
+		p.mu.Lock()
+		p.requests[m.Method]++
+		p.mu.Unlock()
+		failure := fmt.Sprintf(`"error":{"code":-32603,"message":"database down (request %s)"}`, m.ID)
 		result := `"result":{}`
 		switch {
 		case m.Method == "initialize":
-			result = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},` +
+			result = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},` +
 				`"prompts":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`
+		case m.Method == "tools/list" && p.toolsDown.Load(), m.Method == "prompts/list" && p.down.Load():
+			result = failure
 		case m.Method == "tools/list":
-			result = `"result":{"tools":[{"name":"good","inputSchema":{"type":"object"}}]}`
-		case m.Method == "prompts/list" && p.down.Load():
-			result = `"error":{"code":-32603,"message":"database down"}`
+			more := ""
+			if p.twoTools.Load() {
+				more = `,{"name":"new","inputSchema":{"type":"object"}}`
+			}
+			result = `"result":{"tools":[{"name":"good","inputSchema":{"type":"object"}}` + more + `]}`
 		case m.Method == "prompts/list":
 			result = `"result":{"prompts":[{"name":"ask"}]}`
 		case m.Method == "server/discover":
 			result = `"error":{"code":-32601,"message":"unknown"}`
 		}
-		_ = p.conn.WriteMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, result)) // it ends at the next read
+		_ = conn.WriteMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, result)) // it ends at the next read
 	}
 }
 
-// TestMissingList guards that a list that fails is requested again until it is complete, and that
-// a complete one is kept when a later request for it fails.
+// open opens a source for p, and returns it with the number of its warnings and of its changes,
+// and a function that verifies its catalog.
+func (p *promptless) open(t *testing.T) (
+	src *client.Source,
+	warnings, changes *atomic.Int32,
+	verify func(when string, tools, prompts int, complete bool),
+) {
+	t.Helper()
+	p.requests = map[string]int{}
+	warnings, changes = new(atomic.Int32), new(atomic.Int32)
+	src, err := client.Open(t.Context(), &client.Dialer{
+		Name: "s",
+		Dial: func(context.Context) (mcpserver.Conn, error) {
+			ours, theirs := pipe()
+			p.conn = theirs
+			go p.answer(theirs)
+			return ours, nil
+		},
+	}, &client.Options{Observe: func(e client.Event) {
+		switch e.What {
+		case client.EventWarning:
+			warnings.Add(1)
+		case client.EventChanged:
+			changes.Add(1)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src, warnings, changes, func(when string, tools, prompts int, complete bool) {
+		t.Helper()
+		synctest.Wait()
+		cat, err := src.Catalog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cat.Tools) != tools || len(cat.Prompts) != prompts || (cat.Incomplete() == nil) != complete {
+			t.Errorf("%s: %d tools, %d prompts, %v; want %d, %d, complete %t",
+				when, len(cat.Tools), len(cat.Prompts), cat.Incomplete(), tools, prompts, complete)
+		}
+	}
+}
+
+// notify announces that lists have changed.
+func (p *promptless) notify(t *testing.T, list string) {
+	t.Helper()
+	text := `{"jsonrpc":"2.0","method":"notifications/` + list + `/list_changed"}`
+	if err := p.conn.WriteMessage([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMissingList guards that a list that fails is requested again until it is complete, without
+// the other lists and ever more rarely, and that its errors, all different, are neither changes
+// nor repeated warnings.
 func TestMissingList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &promptless{}
 		p.down.Store(true)
-		var warnings atomic.Int32
-		src, err := client.Open(t.Context(), &client.Dialer{
-			Name: "s",
-			Dial: func(context.Context) (mcpserver.Conn, error) {
-				ours, theirs := pipe()
-				p.conn = theirs
-				go p.answer()
-				return ours, nil
-			},
-		}, &client.Options{Observe: func(e client.Event) {
-			if e.What == client.EventWarning {
-				warnings.Add(1)
-			}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		src, warnings, changes, verify := p.open(t)
 		defer src.Close()
-		verify := func(when string, prompts int, complete bool) {
-			t.Helper()
-			synctest.Wait()
-			cat, err := src.Catalog(t.Context())
-			if err != nil || len(cat.Tools) != 1 || len(cat.Prompts) != prompts || (cat.Incomplete() == nil) != complete {
-				t.Errorf("%s: %d tools, %d prompts, %v, %v; want 1 tool, %d prompts, complete %t",
-					when, len(cat.Tools), len(cat.Prompts), cat.Incomplete(), err, prompts, complete)
-			}
+		verify("at the start", 1, 0, false)
+		time.Sleep(time.Hour)
+		verify("while it fails", 1, 0, false)
+		if n := changes.Load(); n != 0 {
+			t.Errorf("%d changes, want 0", n)
 		}
-		verify("at the start", 0, false)
-		time.Sleep(10 * time.Minute)
-		verify("while it fails", 0, false)
+		if tools, prompts := p.count("tools/list"), p.count("prompts/list"); tools != 1 || prompts < 6 || prompts > 13 {
+			t.Errorf("%d and %d requests for tools and prompts in an hour, want 1 and about 10", tools, prompts)
+		}
 		p.down.Store(false)
-		time.Sleep(time.Minute)
-		verify("afterwards", 1, true)
+		time.Sleep(10 * time.Minute)
+		verify("afterwards", 1, 1, true)
+		n := p.count("prompts/list")
+		time.Sleep(time.Hour)
+		if p.count("prompts/list") != n {
+			t.Error("a complete list is requested again")
+		}
+		if w, c := warnings.Load(), changes.Load(); w != 1 || c != 1 {
+			t.Errorf("%d warnings and %d changes, want 1 and 1", w, c)
+		}
+	})
+}
+
+// TestKeptList guards that a complete list remains when it fails later, while others change, and
+// after a restart, and that what failed after a notification is requested again.
+func TestKeptList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &promptless{}
+		src, warnings, changes, verify := p.open(t)
+		defer src.Close()
+		verify("at the start", 1, 1, true)
 		p.down.Store(true)
-		changed := []byte(`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`)
-		if err := p.conn.WriteMessage(changed); err != nil {
+		p.twoTools.Store(true)
+		p.notify(t, "tools")
+		verify("when a refresh fails in part", 2, 1, true)
+		p.conn.Close()
+		if err := src.Reach(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		verify("when a refresh fails", 1, true)
-		if n := warnings.Load(); n != 1 {
-			t.Errorf("%d warnings, want 1", n)
+		verify("after a restart", 2, 1, true)
+		if w, c := warnings.Load(), changes.Load(); w != 0 || c != 1 {
+			t.Errorf("%d warnings and %d changes, want 0 and 1", w, c)
 		}
+		n := p.count("prompts/list")
+		time.Sleep(time.Minute)
+		if p.count("prompts/list") == n {
+			t.Error("a list that failed after a restart is not requested again")
+		}
+		p.down.Store(false)
+		p.toolsDown.Store(true)
+		p.twoTools.Store(false)
+		p.notify(t, "tools")
+		verify("when a refresh fails", 2, 1, true)
+		p.toolsDown.Store(false)
+		time.Sleep(10 * time.Minute)
+		verify("after another attempt", 1, 1, true)
 	})
 }

@@ -68,8 +68,9 @@ type session struct {
 	ping     *ping                     // outstanding, or nil; of the running probe
 	harmless atomic.Pointer[[]int]     // stopped processes that it can answer without
 	watches  int64                     // number of calls of watch
-	stale    atomic.Int32              // number of list changes announced by the server
-	handlers sync.WaitGroup            // of the server's questions
+	stale    atomic.Int32              // number of requests for lists since refresh began, or 0
+	lists    lists
+	handlers sync.WaitGroup // of the server's questions
 	// quit is done when the session is stopped.
 	quit context.Context
 	stop context.CancelFunc
@@ -84,6 +85,7 @@ func (s *Source) connect(ctx context.Context, terms *Terms) (*session, error) {
 		terms: terms,
 		ended: make(chan struct{}),
 		level: unsetLevel,
+		lists: lists{tried: make(chan struct{}, 1)},
 	}
 	ses.quit, ses.stop = context.WithCancel(context.Background())
 	l, err := s.transport.connect(ctx, ses)

@@ -215,9 +215,11 @@ func (s *Source) start() (*session, error) {
 		ses.listenForQuestions()
 		var cat *mcp.Catalog
 		began := time.Now()
-		cat, err = ses.list(ctx)
+		var failed []mcp.Missing
+		cat, failed, err = ses.list(ctx, wantedLists{all: true}, s.catalog.Load())
 		if err == nil {
-			s.tap.Step("lists", began, "", cat.Incomplete())
+			s.tap.Step("lists", began, "", listsError(failed))
+			s.reportRefresh(keptError(cat, failed))
 			s.publish(ses, cat)
 			return ses, nil
 		}
@@ -300,17 +302,24 @@ func backoff(n int) time.Duration {
 	if n < 10 {
 		pause = min(firstPause<<(n-1), maxPause)
 	}
-	return pause - rand.N(pause/5)
+	return jittered(pause)
 }
+
+// jittered returns a pause that is up to a fifth shorter.
+func jittered(pause time.Duration) time.Duration { return pause - rand.N(pause/5) }
 
 // live waits until the session is lost, and returns the reason, or nil if the server is
 // no longer needed.
 func (s *Source) live(ses *session) error {
 	var idle, watch <-chan time.Time // nil: never
 	var timer *time.Timer
-	lists := time.NewTimer(listsPause(0))
+	lists := time.NewTimer(listsPause(1))
 	defer lists.Stop()
-	tries := 0
+	failures := 1 // to return lists, in a row
+	if !ses.lacksLists() {
+		failures = 0
+		lists.Stop()
+	}
 	if s.opts.Timeouts.Idle > 0 {
 		timer = time.NewTimer(s.opts.Timeouts.Idle)
 		defer timer.Stop()
@@ -333,11 +342,15 @@ func (s *Source) live(ses *session) error {
 		case <-watch:
 			ses.watch()
 		case <-lists.C:
-			if s.catalog.Load().Incomplete() != nil {
-				ses.refresh()
-				tries++
-				lists.Reset(listsPause(tries))
+			ses.requestLists()
+		case <-ses.lists.tried:
+			if !ses.lacksLists() {
+				failures = 0
+				lists.Stop()
+				continue
 			}
+			failures++
+			lists.Reset(listsPause(failures))
 		case <-idle:
 			idleFor := time.Since(time.Unix(0, s.lastUse.Load()))
 			if idleFor >= s.opts.Timeouts.Idle && len(s.Subscribed()) == 0 && ses.retire() {
@@ -347,10 +360,6 @@ func (s *Source) live(ses *session) error {
 		}
 	}
 }
-
-// listsPause is how long to wait before missing lists are requested again for the nth time,
-// counted from 0.
-func listsPause(n int) time.Duration { return backoff(5 + n) }
 
 // unlessIdle returns why the session was lost, or nil if it was idle.
 func (ses *session) unlessIdle() error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -26,7 +25,7 @@ func (s *Source) show(cat *mcp.Catalog) {
 	params, _ := headersOf(cat)
 	s.headers.Store(&params)
 	s.catalog.Store(cat)
-	s.reportMissing(cat)
+	s.reportMissing(cat, old)
 	if old != nil {
 		s.report(Event{What: EventChanged})
 	}
@@ -39,61 +38,17 @@ func (s *Source) show(cat *mcp.Catalog) {
 	}
 }
 
-// reportMissing reports the lists that a catalog lacks.
-func (s *Source) reportMissing(cat *mcp.Catalog) {
+// reportMissing reports the lists that a catalog lacks, unless old, the previous one, lacked them
+// too. The text of the error may differ each time.
+func (s *Source) reportMissing(cat, old *mcp.Catalog) {
 	for _, m := range cat.Missing {
-		if m.Entry == 0 {
+		if m.Entry == 0 && (old == nil || !lacks(old, m.Source, m.List)) {
 			s.report(Event{
 				What: EventWarning,
 				Err:  fmt.Errorf("%s; the server is used without this list", m.Why),
 			})
 		}
 	}
-}
-
-// completeAs returns an error if cat lacks a list that old has. What old has is kept then.
-func completeAs(cat, old *mcp.Catalog) error {
-	for _, m := range cat.Missing {
-		had := func(o mcp.Missing) bool { return o.Entry == 0 && o.List == m.List }
-		if m.Entry == 0 && (old == nil || !slices.ContainsFunc(old.Missing, had)) {
-			return cat.Incomplete()
-		}
-	}
-	return nil
-}
-
-// refresh requests the lists again because the server has announced a change, or because some
-// were missing. Of several concurrent calls, the first does it for all.
-func (ses *session) refresh() {
-	if ses.stale.Add(1) > 1 {
-		return
-	}
-	ses.goWork(func(ctx context.Context) {
-		for {
-			n := ses.stale.Load()
-			limited, cancel := context.WithTimeout(ctx, ses.src.opts.Timeouts.Start)
-			cat, err := ses.list(limited)
-			cancel()
-			if err == nil {
-				err = completeAs(cat, ses.src.catalog.Load())
-			}
-			switch {
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				ses.src.report(Event{
-					What:   EventLog,
-					Err:    err,
-					Detail: "the lists could not be refreshed",
-				})
-			default:
-				ses.src.show(cat)
-			}
-			if ses.stale.CompareAndSwap(n, 0) {
-				return
-			}
-		}
-	})
 }
 
 // goWork runs f, whose ctx is cancelled when the session is lost. It returns false if the

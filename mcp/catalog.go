@@ -282,8 +282,10 @@ func (c *Catalog) digest() string {
 	if c.WithheldTools != nil || c.WithheldPrompts != nil {
 		fmt.Fprintf(sum, "%q\n%q\n", c.WithheldTools, c.WithheldPrompts)
 	}
-	if err := c.Incomplete(); err != nil {
-		fmt.Fprintf(sum, "%q\n", err.Error())
+	for _, m := range c.Missing {
+		if m.Entry == 0 { // Why may contain the time or a number of the request
+			fmt.Fprintf(sum, "%q %q\n", m.Source, m.List)
+		}
 	}
 	for kind := range listKinds {
 		for i := range c.length(kind) {
