@@ -63,7 +63,7 @@ them, or only the given kinds.
 					k = kinds{true, true, true, true}
 				}
 				l := list(c.cat, k)
-				if l.Missing != nil && !all {
+				if l.Missing != nil && !all && l.empty() {
 					return remoteFailed("", "%s: %s", c.arg, strings.Join(l.Missing, "; "))
 				}
 				return show(cmd, l, func(w io.Writer, l *listing) error {
@@ -107,6 +107,11 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 		l.Prompts = append([]mcp.Prompt{}, cat.Prompts...)
 	}
 	return l
+}
+
+// empty reports whether no selected list has an entry.
+func (l *listing) empty() bool {
+	return len(l.Tools)+len(l.Resources)+len(l.Templates)+len(l.Prompts) == 0
 }
 
 // missing returns the lists of these kinds that a server failed to return.

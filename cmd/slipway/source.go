@@ -442,6 +442,9 @@ func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 	if why, ok := c.cat.WithheldPrompts[name]; ok {
 		return nil, denied("", "%s", why)
 	}
+	if lists := (kinds{prompts: true}).missing(c.cat); len(lists) > 0 {
+		return nil, remoteFailed("", "%s: cannot find prompt %q in an incomplete list: %s", c.arg, name, lists[0])
+	}
 	return nil, no(c.meant(name, promptNames(c), "--prompts"), "%s: no prompt %q", c.arg, name)
 }
 
