@@ -6,61 +6,143 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
-// TestPatterns compares the patterns of the endpoint with those of Go, also for texts with which a RegExp of JavaScript
-// takes years. What Go does not have is not checked.
-func TestPatterns(t *testing.T) {
+// runPatterns runs a script of Node.js with the functions of pattern.js and argumentsOf, and input as a constant. Its
+// result is decoded into output.
+func runPatterns(t *testing.T, script string, input, output any) {
+	t.Helper()
 	node := os.Getenv(nodeVariable)
 	if node == "" {
 		t.Skip("scripts/edge names the runtimes")
 	}
-	patterns := []string{
-		`^(a+)+$`, `^(a|aa)+$`, `^([a-zA-Z0-9_.-]+)*@x$`, `^a{2,4}$`, `a{3}`, `^[a-z]+(\.[a-z]+)*$`, `(a|b)*c`,
-		`^\d{4}-\d{2}-\d{2}$`, `\bfoo\b`, `x?y+z*`, `^$`, ``, `[^a-c]`, `^(?:ab|cd){1,3}?$`, `^\p{L}+$`, `^.{2}$`,
-		`(?<n>a)b`, `\.`, `a|`, `(|a)b`, `^((a*)*)*$`, `[\]x]+`, `\x61`, `^\S+\s?\S*$`, `a{0}b`, `^a{2,}$`, `\Bb`,
-		`(?=a)b`, `(a)\1`, `[`, `a**`, `(`, `^(((a{9}){9}){9}){9}$`,
-	}
-	texts := []string{
-		"", "a", "aa", "aaa", "aaaaa", "ab", "abcd", "b", "c", "aab", "2026-01-02", "2026-1-2", "a foo b", "afoob", "xyz",
-		"x", "abc.def", "abc.", "u@x", "ü", "😀", "😀😀", "a b", "a  b", "]x", ".", "abb",
-		strings.Repeat("a", 40) + "!", strings.Repeat("a", 1000) + "!",
-	}
-	module, err := filepath.Abs("js/pattern.js")
+	folder, err := filepath.Abs("js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	input, err := json.Marshal([][]string{patterns, texts})
+	text, err := json.Marshal(input)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	const script = `
-const { matchesPattern } = await import(process.argv[1]);
-const [patterns, texts] = JSON.parse(process.argv[2]);
-console.log(JSON.stringify(patterns.map((p) => texts.map((t) => matchesPattern(p, t)))));`
-	cmd := exec.CommandContext(ctx, node, "--input-type=module", "--eval", script, "file://"+module, string(input))
+	const head = `
+const { matchesPattern, newBudget } = await import(process.argv[1] + '/pattern.js');
+const { readArguments, readParams } = await import(process.argv[1] + '/arguments.js');
+const input = JSON.parse(process.argv[2]);
+`
+	cmd := exec.CommandContext(ctx, node, "--input-type=module", "--eval", head+script, "file://"+folder, string(text))
 	cmd.Stderr = os.Stderr
-	output, err := cmd.Output()
+	got, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got [][]bool
-	if err := json.Unmarshal(output, &got); err != nil {
+	if err := json.Unmarshal(got, output); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestPatterns compares the patterns of the endpoint with those of the package schema, which "slipway serve" uses, also
+// for texts with which a RegExp of JavaScript takes years.
+func TestPatterns(t *testing.T) {
+	patterns := []string{
+		`^(a+)+$`, `^(a|aa)+$`, `^([a-zA-Z0-9_.-]+)*@x$`, `^a{2,4}$`, `a{3}`, `^[a-z]+(\.[a-z]+)*$`, `(a|b)*c`,
+		`^\d{4}-\d{2}-\d{2}$`, `\bfoo\b`, `x?y+z*`, `^$`, ``, `[^a-c]`, `^(?:ab|cd){1,3}?$`, `^\p{L}+$`, `^.{2}$`,
+		`(?<n>a)b`, `\.`, `a|`, `(|a)b`, `^((a*)*)*$`, `[\]x]+`, `\x61`, `^\S+\s?\S*$`, `a{0}b`, `^a{2,}$`, `\Bb`,
+		`(?=a)b`, `(?<!a)b`, `(a)\1`, `[`, `a**`, `(`, `)`, `*a`, `(?<a$>x)`, `^(((a{9}){9}){9}){9}$`,
+		`^.{1,512}$`, `^\w{1,1000}$`, `^.{0,600}$`, `^(a|b){500}$`, `^(a|b|c|d|e|f){900}$`, `^\w{1,1001}$`, `a{3,2}`,
+		`^(){1000}$`, `^(){100000000}$`, `(){999999999999}`, `^(.{900}){10}$`, `^(.{1000})(.{1000}){9}$`, `^((a{30}){30})?$`,
+		`^(.{1000}){1}(.{1000})(.{1000})(.{1000})(.{1000})(.{1000})(.{1000})(.{1000})(.{1000})(.{1000})$`,
+		`^.$`, `^\s$`, `^\S$`, `^[\s]$`, `^[^\S]$`, `^[\w-.]+$`, `^[\w\-.@]+$`, `^\@\-\_$`, `^{x}$`, `^]$`, `^a{,2}$`,
+		`^a{01}$`, `^*a`, `^[]$`, `^[^]$`, `\ud800`, `^[\ud83d\ude00]$`, `^\ud83d\ude00$`, `^\u{1f600}$`, `\p{Emoji}`,
+		`^\p{Letter}$`, `^\p{Script=Greek}$`, `^\P{Lu}$`, `\q`, `^[\b]$`, `^\cA$`, `[z-a]`, `^(?:a|[b-d]|\.){2}$`,
+	}
+	texts := []string{
+		"", "a", "aa", "aaa", "aaaaa", "ab", "abcd", "b", "c", "aab", "2026-01-02", "2026-1-2", "a foo b", "afoob", "xyz",
+		"x", "abc.def", "abc.", "u@x", "ü", "😀", "😀😀", "a b", "a  b", "]x", ".", "abb",
+		"\r", "\n", "\u2028", "\u00a0", "\ufeff", "\u200b", "\b", "\x01", "α", "A", "-", "a-b.c", "@-_", "{x}", "]", "a{,2}",
+		strings.Repeat("a", 500), strings.Repeat("x", 513), strings.Repeat("a", 1001), strings.Repeat("é", 300),
+		strings.Repeat("a", 40) + "!", strings.Repeat("a", 1000) + "!",
+	}
+	var got [][]bool
+	runPatterns(t, `
+const [patterns, texts] = input;
+console.log(JSON.stringify(patterns.map((p) => texts.map((t) => matchesPattern(p, t, newBudget())))));
+`, [][]string{patterns, texts}, &got)
 	for i, pattern := range patterns {
-		compiled, err := regexp.Compile(pattern)
+		source, err := json.Marshal(map[string]string{"pattern": pattern})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled, err := schema.Compile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for j, text := range texts {
-			want := err != nil || compiled.MatchString(text)
-			if got[i][j] != want {
+			value, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := compiled.Accepts(value); got[i][j] != want {
 				t.Errorf("pattern %q and text %.40q: %v, want %v", pattern, text, got[i][j], want)
 			}
 		}
+	}
+}
+
+// TestPatternBudget verifies that all values of a request spend one budget, that each pattern is compiled once, and
+// that nothing is checked when the budget is spent.
+func TestPatternBudget(t *testing.T) {
+	var got struct {
+		Refused []bool // of a call with an expensive value, several times, and of one with a cheap value
+		Fresh   bool   // the cheap value in another request
+		Strings int    // the steps of an array of 16,000 short strings
+		Known   int    // the steps of a value with a pattern that is known
+	}
+	runPatterns(t, `
+const tool = (property) => {
+  const inputSchema = JSON.stringify({ type: 'object', properties: { a: property } });
+  return { name: 't', inputSchema, params: readParams(inputSchema) };
+};
+const refused = (property, value, budget) => {
+  try {
+    readArguments(tool(property), JSON.stringify({ a: value }), budget);
+    return false;
+  } catch {
+    return true;
+  }
+};
+const costly = { pattern: '[a-z]{1,400}!' };
+const cheap = { pattern: '^a$' };
+const budget = newBudget();
+const Refused = [];
+for (let i = 0; i < 30; i++) Refused.push(refused(costly, 'x'.repeat(1000), budget));
+Refused.push(refused(cheap, 'b', budget));
+const spent = (property, value) => {
+  const budget = newBudget();
+  const before = budget.steps;
+  if (refused(property, value, budget)) throw new Error('refused');
+  return before - budget.steps;
+};
+const large = { pattern: '^a|b.{1,900}$' };
+const host = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?([.][a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$';
+spent(large, 'a');
+console.log(JSON.stringify({
+  Refused, Fresh: refused(cheap, 'b', newBudget()),
+  Strings: spent({ items: { pattern: host } }, Array(16000).fill('a')), Known: spent(large, 'a'),
+}));
+`, nil, &got)
+	n := slices.Index(got.Refused, false)
+	if n < 1 || slices.Contains(got.Refused[n:], true) || !got.Fresh {
+		t.Errorf("%+v, want values refused until the budget is spent, and again with another", got)
+	}
+	if got.Strings > 500_000 || got.Known > 100 {
+		t.Errorf("%+v, want each pattern compiled once", got)
 	}
 }

@@ -170,7 +170,7 @@ var limits = []constantAt{
 	{"known", "internal/site", "MaxKnown"}, {"shownText", "internal/site", "maxShown"},
 	{"nearRunes", "internal/nearest", "maxRunes"}, {"nearWork", "internal/nearest", "maxWork"},
 	{"problems", "internal/schema", "maxProblems"}, {"listed", "internal/schema", "maxListed"},
-	{"shown", "internal/schema", "maxShown"},
+	{"shown", "internal/schema", "maxShown"}, {"patternCost", "internal/schema", "maxPatternCost"},
 	{"compared", "staticmcp", "maxCompared"}, {"suggested", "staticmcp", "maxSuggested"},
 	{"body", "mcp/server", "defaultMaxBody"}, {"batch", "mcp/server", "maxBatch"},
 	{"batchAnswers", "mcp/server", "maxBatchAnswers"},
@@ -244,8 +244,10 @@ func tables(t *testing.T) []byte {
 	}
 	// The cache of the endpoint is part of the 128 MB that hosts allow.
 	b.WriteString("  file: 16777216,\n  kept: 25165824,\n  keptFile: 6291456,\n  ttl: 60000,\n")
-	// Of a pattern in a schema: about a tenth of a second.
-	b.WriteString("  patternStates: 1000,\n  patternSteps: 1000000,\n};\n\n")
+	// The counts and the depth of a pattern are those of regexp/syntax. The steps of all patterns of a request take about
+	// a tenth of a second.
+	b.WriteString("  patternCount: 1000,\n  patternDepth: 1000,\n  patternSteps: 5000000,\n")
+	b.WriteString("  patterns: 100,\n  patternCharacters: 1000,\n};\n\n")
 
 	b.WriteString("export const SEARCH = {\n")
 	for _, c := range searchConstants {

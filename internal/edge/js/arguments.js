@@ -54,8 +54,8 @@ function pointed(root, ref) {
   return at;
 }
 
-/** Checks the arguments of a call, a JSON object or undefined, and returns their values in path order. */
-export function readArguments(tool, text) {
+/** Checks the arguments of a call, a JSON object or undefined, and returns their values in path order. Patterns spend budget. */
+export function readArguments(tool, text, budget) {
   if (text === undefined || text.trim() === '') text = '{}';
   if (!isObject(text)) throw new InvalidArguments(TEXTS.argumentsObject);
   let values = [];
@@ -66,7 +66,7 @@ export function readArguments(tool, text) {
     if (byteLength(raw) > LIMITS.text) throw new InvalidArguments(format(TEXTS.argumentLong, name, LIMITS.text));
     values.push({ at, raw });
   }
-  checkArguments(tool, values);
+  checkArguments(tool, values, budget);
   values.sort((a, b) => a.at - b.at);
   for (const v of values) v.text = spelling(v.raw);
   return values;
@@ -98,11 +98,11 @@ function unknownArgument(tool, name) {
 }
 
 /** Checks the values against the schema: first as sent, then without nulls, which clients send for unused ones. */
-function checkArguments(tool, values) {
+function checkArguments(tool, values, budget) {
   const schema = JSON.parse(tool.inputSchema);
-  let problems = validate(schema, tool, values);
+  let problems = validate(schema, tool, values, budget);
   if (problems.length > 0 && values.some((v) => v.raw === 'null')) {
-    problems = validate(schema, tool, values.filter((v) => v.raw !== 'null'));
+    problems = validate(schema, tool, values.filter((v) => v.raw !== 'null'), budget);
   }
   if (problems.length > 0) {
     const shown = problems.slice(0, LIMITS.problems).join('; ');
@@ -111,13 +111,14 @@ function checkArguments(tool, values) {
   }
 }
 
-function validate(schema, tool, values) {
-  const problems = [];
+function validate(schema, tool, values, budget) {
+  const found = { problems: [], budget };
+  const { problems } = found;
   const given = new Map(values.map((v) => [tool.params[v.at].name, v.raw]));
   for (const v of values) {
     const name = tool.params[v.at].name;
     const property = schema.properties?.[name];
-    if (property !== undefined) check(property, v.raw, pathName(name), problems, propertyText(tool, name), 0);
+    if (property !== undefined) check(property, v.raw, pathName(name), found, propertyText(tool, name), 0);
   }
   // In the order in which the text of the schema first names them.
   const named = Object.entries(schema).flatMap(([key, value]) =>
@@ -178,8 +179,8 @@ function orTexts(texts) {
 }
 
 /** Adds the problems of a value with the keywords that definitions of stored answers use. */
-function check(schema, raw, path, problems, text, depth) {
-  const fail = (message) => problems.push(path + ': ' + message);
+function check(schema, raw, path, found, text, depth) {
+  const fail = (message) => found.problems.push(path + ': ' + message);
   if (schema === true || depth > 16) return;
   if (schema === false) return void fail(TEXTS.schemaNever);
   const types = schema.type === undefined ? [] : [schema.type].flat();
@@ -190,21 +191,21 @@ function check(schema, raw, path, problems, text, depth) {
     const known = kindTexts().filter(([kind]) => types.includes(kind)).map(([, words]) => words);
     return void fail(format(TEXTS.schemaType, orTexts(known), describe(raw)));
   }
-  if (rightType) checkScalar(schema, raw, text, fail);
+  if (rightType) checkScalar(schema, raw, text, found.budget, fail);
   if (rightType && raw[0] === '[' && schema.items && !Array.isArray(schema.items)) {
     const items = member(text, 'items');
-    elements(raw).forEach((e, i) => check(schema.items, compact(e), `${path}[${i}]`, problems, items, depth + 1));
+    elements(raw).forEach((e, i) => check(schema.items, compact(e), `${path}[${i}]`, found, items, depth + 1));
   }
   if (values && !values.some((v) => canonical(v) === canonical(raw))) fail(notListed(values.map(compact), raw));
 }
 
-function checkScalar(schema, raw, text, fail) {
+function checkScalar(schema, raw, text, budget, fail) {
   if (raw[0] === '"') {
     const length = Array.from(JSON.parse(raw)).length;
     const { minLength = 0, maxLength = -1 } = schema;
     if (length === 0 && minLength === 1) fail(TEXTS.schemaEmpty);
     else checkCount(length, minLength, maxLength, 'character', fail);
-    if (schema.pattern && !matchesPattern(schema.pattern, JSON.parse(raw))) {
+    if (schema.pattern && !matchesPattern(schema.pattern, JSON.parse(raw), budget)) {
       fail(format(TEXTS.schemaPattern, shorten(member(text, 'pattern')), describe(raw)));
     }
   } else if (raw[0] === '[') checkCount(elements(raw).length, schema.minItems ?? 0, schema.maxItems ?? -1, 'item', fail);

@@ -4,6 +4,7 @@ import { byteLength, crc32, format, json } from './text.js';
 import { elements, isID, isObject, member, members, unquote, whyInvalid } from './json.js';
 import { RPCError, callTool, complete, didMean, getPrompt, openSite, readResource, textResult } from './site.js';
 import { InvalidArguments } from './arguments.js';
+import { newBudget } from './pattern.js';
 import { CODES, ERROR_KINDS, LIMITS, META, METHODS, TEXTS, VERSIONS } from './tables.js';
 
 const LATEST = VERSIONS.at(-1);
@@ -66,7 +67,7 @@ async function post(request, files) {
   if (!accept.json && !accept.stream) return reject(invalidRequest(TEXTS.accept), 406);
   const body = await readBody(request);
   if (body === undefined) return reject(invalidRequest(format(TEXTS.bodyLarge, LIMITS.body)), 413, { Connection: 'close' });
-  const exchange = { headers: request.headers, header: request.headers.get('mcp-protocol-version'), files, accept };
+  const exchange = { headers: request.headers, header: request.headers.get('mcp-protocol-version'), files, accept, budget: newBudget() };
   const why = whyNotJSON(body);
   if (why !== undefined) return answerError(exchange, { version: headerVersion(exchange) }, parseError(why), 400);
   const text = new TextDecoder().decode(body);
@@ -367,7 +368,7 @@ async function handle(exchange, message) {
   if (!serveMethod) throw notFound();
   const site = await openSite(exchange.files);
   if (method[2] && !capabilitiesOf(site)[method[2]]) throw notFound();
-  return serveMethod(site, message);
+  return serveMethod(site, message, exchange);
 }
 
 /** Returns which capabilities a site has. */
@@ -451,7 +452,7 @@ const handlers = {
   'resources/list': (site, message) => listPage(site, message, 1, 'resources', site.resources),
   'resources/templates/list': (site, message) => listPage(site, message, 2, 'resourceTemplates', site.templates),
   'prompts/list': (site, message) => listPage(site, message, 3, 'prompts', site.prompts),
-  'tools/call': async (site, message) => {
+  'tools/call': async (site, message, exchange) => {
     const name = unquote(message.param?.get('name'));
     if (name === undefined) throw invalidParams(TEXTS.nameRequired);
     let given = message.param.get('arguments');
@@ -459,7 +460,7 @@ const handlers = {
     if (!site.tools.has(name)) throw invalidParams(didMean(format(TEXTS.unknownTool, name), name, site.tools.keys()));
     if (given !== undefined && !isObject(given)) throw invalidParams(TEXTS.argumentsNotObject);
     try {
-      return inVersion(site, message, await callTool(site, name, given));
+      return inVersion(site, message, await callTool(site, name, given, exchange.budget));
     } catch (e) {
       if (!(e instanceof InvalidArguments)) throw e;
       if (message.version < VERSIONS[3]) throw invalidParams(e.message);

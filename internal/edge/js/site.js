@@ -248,11 +248,11 @@ function distinctNames(texts, names, mark, uri) {
   return names.map((name, i) => (places.includes(i) ? distinctName(texts[i]) : name));
 }
 
-/** Calls a tool and returns the result as text. */
-export async function callTool(site, name, argumentsText) {
+/** Calls a tool and returns the result as text. Its patterns spend budget. */
+export async function callTool(site, name, argumentsText, budget) {
   const tool = site.tools.get(name);
   if (!tool) throw new RPCError(CODES.invalidParams, didMean(format(TEXTS.unknownTool, name), name, site.tools.keys()));
-  const values = readArguments(tool, argumentsText).filter((v) => !isAbsent(v));
+  const values = readArguments(tool, argumentsText, budget).filter((v) => !isAbsent(v));
   let broken = false;
   const query = tool.searches ? queryOf(tool, values) : undefined;
   if (query) {

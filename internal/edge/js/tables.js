@@ -63,6 +63,7 @@ export const LIMITS = {
   problems: 16,
   listed: 20,
   shown: 64,
+  patternCost: 10000,
   compared: 5000,
   suggested: 1000,
   body: 4194304,
@@ -74,8 +75,11 @@ export const LIMITS = {
   kept: 25165824,
   keptFile: 6291456,
   ttl: 60000,
-  patternStates: 1000,
-  patternSteps: 1000000,
+  patternCount: 1000,
+  patternDepth: 1000,
+  patternSteps: 5000000,
+  patterns: 100,
+  patternCharacters: 1000,
 };
 
 export const SEARCH = {
