@@ -250,32 +250,31 @@ func (c *Client) prepare(
 }
 
 // checkIssuerOfSecrets refuses to present a secret to an authorization server that only the server names, which could
-// collect the secrets of others in this way. The user has to name the issuer, or has logged in there before. Keys of
-// clients are not affected: what they sign names the issuer.
+// collect the secrets of others in this way. The user has to name the issuer, or has presented such a secret there
+// before: a login without one does not vouch for its issuer.
 func (f *flow) checkIssuerOfSecrets(previous *record) error {
 	s := f.settings
-	secret := ""
-	switch {
-	case s.Issuer != "":
-		return nil
-	case s.Grant == JWTBearer:
-		secret = "the assertion"
-	case s.Grant == TokenExchange:
-		secret = "the subject token"
-	case s.Client.Secret != nil:
-		secret = "the client secret"
-	default:
-		return nil
+	for _, secret := range s.unboundSecrets() {
+		if secret.audience != "" && secret.audience == f.issuer() {
+			continue // it is useless elsewhere
+		}
+		if previous != nil &&
+			previous.Issuer == f.issuer() &&
+			previous.Client.ID == s.Client.ID &&
+			secret.presented(previous) {
+			continue
+		}
+		issuer := secrets.URL(f.issuer())
+		hint := "repeat the command with --issuer " + process.ShellWord(issuer)
+		if s.Place != "" {
+			hint = fmt.Sprintf("set issuer: %q in %s", issuer, s.Place)
+		}
+		return &SetupError{
+			Text: fmt.Sprintf("%s is not sent to %s: only %s names that issuer", secret.name, issuer, secrets.URL(f.server)),
+			Hint: "if it is for that issuer, " + hint,
+		}
 	}
-	if previous != nil && previous.Issuer == f.issuer() && previous.Client.ID == s.Client.ID {
-		return nil
-	}
-	issuer := secrets.URL(f.issuer())
-	return &SetupError{
-		Text: fmt.Sprintf("%s is not sent to %s: only %s names that issuer", secret, issuer, secrets.URL(f.server)),
-		Hint: fmt.Sprintf("if it is for that issuer: %s --issuer %s, or set issuer in its auth",
-			cmp.Or(s.Command, CommandFor(f.server)), process.ShellWord(issuer)),
-	}
+	return nil
 }
 
 // web returns the requests for a server. The hosts that the user configured may be

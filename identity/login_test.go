@@ -447,6 +447,16 @@ func TestSecretsAreForNamedIssuers(t *testing.T) {
 			Client:   identity.ClientSettings{ID: "fixed id"},
 			Exchange: identity.ExchangeSettings{Token: token, TokenType: "id_token"},
 		},
+		"assertion for another issuer": {
+			Grant:  identity.IdentityAssertion,
+			Client: identity.ClientSettings{ID: "fixed id"},
+			Exchange: identity.ExchangeSettings{
+				Token:    token,
+				Audience: "https://other.example",
+				Issuer:   "https://idp.example",
+				ClientID: "idp",
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -455,8 +465,11 @@ func TestSecretsAreForNamedIssuers(t *testing.T) {
 			_, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{Settings: &settings, Interaction: browse()})
 			var setup *identity.SetupError
 			if !errors.As(err, &setup) || !strings.Contains(setup.Text, s.Issuer) ||
-				!strings.Contains(setup.Hint, "slipway login "+s.URL+" --issuer "+s.Issuer) {
-				t.Errorf("Login = %v, want a SetupError that names %s, and a command with it", err, s.Issuer)
+				setup.Hint != "if it is for that issuer, repeat the command with --issuer "+s.Issuer {
+				t.Errorf("Login = %v, want a SetupError that names %s, and a hint with it", err, s.Issuer)
+			}
+			if settings.UnboundSecret() == "" {
+				t.Error("UnboundSecret is empty")
 			}
 			if n := len(s.Forms()); n > 0 {
 				t.Errorf("%d requests to an issuer that only the server names: %v", n, s.Forms())
@@ -500,6 +513,62 @@ func TestSecretsAreForNamedIssuers(t *testing.T) {
 			settings.Issuer = ""
 		}
 	})
+}
+
+// TestLoginsVouchForTheirSecretsOnly verifies that an earlier login does not vouch for the issuer of a secret that it
+// did not present itself.
+func TestLoginsVouchForTheirSecretsOnly(t *testing.T) {
+	secret := func(context.Context) (string, error) { return "s:cret", nil }
+	public := identity.Settings{Client: identity.ClientSettings{ID: "fixed id"}}
+	private := identity.Settings{
+		Grant:  identity.ClientCredentials,
+		Client: identity.ClientSettings{ID: "fixed id", Secret: secret},
+	}
+	assertion := identity.Settings{
+		Grant:    identity.JWTBearer,
+		Client:   identity.ClientSettings{ID: "fixed id"},
+		Exchange: identity.ExchangeSettings{Token: secret},
+	}
+	subject := assertion
+	subject.Grant = identity.TokenExchange
+	subject.Exchange = identity.ExchangeSettings{
+		Token:     func(context.Context) (string, error) { return "subject-0123456789", nil },
+		TokenType: "id_token",
+		Audience:  "crm",
+	}
+	subject.Client.Secret = secret
+	for name, tt := range map[string]struct {
+		earlier, later identity.Settings
+		named, refused bool
+	}{
+		"public client, then its secret":      {earlier: public, later: private, refused: true},
+		"public client, then an assertion":    {earlier: public, later: assertion, refused: true},
+		"public client, then a subject token": {earlier: public, later: subject, refused: true},
+		"client secret, then a subject token": {earlier: private, later: subject, named: true, refused: true},
+		"client secret, then again":           {earlier: private, later: private, named: true},
+		"subject token, then again":           {earlier: subject, later: subject, named: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t)
+			c := newClient(newStore(t))
+			if tt.named {
+				tt.earlier.Issuer = s.Issuer
+			}
+			_, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{Settings: &tt.earlier, Interaction: browse()})
+			if err != nil {
+				t.Fatalf("earlier login: %v", err)
+			}
+			before := len(s.Forms())
+			_, err = c.Login(t.Context(), s.URL, &identity.LoginOptions{Settings: &tt.later, Interaction: browse()})
+			if got := errors.As(err, new(*identity.SetupError)); got != tt.refused {
+				t.Errorf("Login = %v, want it refused: %v", err, tt.refused)
+			}
+			if n := len(s.Forms()) - before; tt.refused && n > 0 {
+				t.Errorf("%d requests to an issuer that only the server names: %v", n, s.Forms()[before:])
+			}
+		})
+	}
 }
 
 // TestClientCredentials obtains a token without a person, and another one when it has

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
 // Grant is a way to obtain a token.
@@ -88,9 +90,8 @@ type Settings struct {
 	// Grant is how to obtain a token.
 	Grant Grant
 	// Issuer selects one of the authorization servers that the server names. If the server
-	// has no metadata, it is the authorization server. A first login that presents a client
-	// secret, an assertion or a subject token requires it: otherwise the server could name an
-	// issuer that collects them.
+	// has no metadata, it is the authorization server. The first login that presents a secret
+	// requires it: see [Settings.UnboundSecret].
 	Issuer string
 	// Scopes replaces the scopes that the server asks for.
 	Scopes []string
@@ -112,6 +113,9 @@ type Settings struct {
 	DPoP bool
 	// Command is the command that logs in, for hints; empty means slipway login and the URL.
 	Command string
+	// Place is where the settings are, for hints, such as "auth of crm in mcp.yaml"; empty
+	// means the flags of slipway login.
+	Place string
 	// CallbackPort is the port of this machine to which the browser returns; 0 means any
 	// free one.
 	CallbackPort int
@@ -169,6 +173,59 @@ func (s *Settings) Check() error {
 		}
 	}
 	return how.check(s)
+}
+
+// UnboundSecret returns the secret that these settings present without naming the issuer that
+// it is for, such as "the client secret", or an empty string. A server could name an issuer that
+// collects it, so a login is refused unless an earlier one presented such a secret there. Keys
+// of clients are not affected: what they sign names the issuer.
+func (s *Settings) UnboundSecret() string {
+	for _, secret := range s.unboundSecrets() {
+		return secret.name
+	}
+	return ""
+}
+
+// unboundSecret is a secret that the settings present without naming the issuer.
+type unboundSecret struct {
+	name string
+	// audience is the only issuer that accepts the secret, or empty.
+	audience string
+	// presented reports whether the login of a record presented such a secret to its issuer.
+	presented func(*record) bool
+}
+
+// unboundSecrets returns the secrets that these settings present without naming the issuer.
+func (s *Settings) unboundSecrets() []unboundSecret {
+	if s.Issuer != "" {
+		return nil
+	}
+	var all []unboundSecret
+	sameGrant := func(r *record) bool { return r.Grant == s.Grant }
+	switch s.Grant {
+	case JWTBearer:
+		all = append(all, unboundSecret{name: "the assertion", presented: sameGrant})
+	case TokenExchange:
+		all = append(all, unboundSecret{name: "the subject token", presented: sameGrant})
+	case IdentityAssertion:
+		// Without an audience, the assertion is for the issuer to which it is presented. A record
+		// does not have the audience of its assertion, so none vouches for the issuer.
+		if audience := s.Exchange.Audience; audience != "" {
+			all = append(all, unboundSecret{
+				name:      "the assertion for " + secrets.URL(audience),
+				audience:  audience,
+				presented: func(*record) bool { return false },
+			})
+		}
+	}
+	if s.Client.Secret != nil {
+		// An issuer chooses the IDs and the secrets of clients that it registers.
+		all = append(all, unboundSecret{
+			name:      "the client secret",
+			presented: func(r *record) bool { return r.Configured && r.Client.Secret != "" },
+		})
+	}
+	return all
 }
 
 // grant returns the grant with its default.

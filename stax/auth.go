@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/hophttp"
 	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // Auth says how a remote server is logged in to. Without it, a login of the user is used
@@ -154,6 +155,8 @@ func (d *decoder) auth(s *Server, n *tree.Node, at string) {
 	d.headerAuth(s, a)
 	if why, hint := a.check(); why != "" {
 		d.Add(ruleAuth, at, hint, "server %q: %s", s.Name, why)
+	} else if secret := a.unboundSecret(); secret != "" {
+		d.Add(ruleAuthIssuer, at, "", "server %q: no issuer is set for %s, so first logins fail", s.Name, secret)
 	}
 }
 
@@ -230,11 +233,22 @@ func (a *Auth) check() (why, hint string) {
 	case a.Kind == AuthHeader:
 		return "", ""
 	}
-	noSecret := func(context.Context, string) (Secret, error) { return Secret{}, nil }
 	if err := a.Settings(noSecret).Check(); err != nil {
 		return err.Error(), required[a.Kind]
 	}
 	return "", ""
+}
+
+// noSecret is a lookup for settings whose secrets are not used.
+func noSecret(context.Context, string) (Secret, error) { return Secret{}, nil }
+
+// unboundSecret returns the secret that a login would present to an issuer that only the server names, such as
+// "the client secret", or an empty string.
+func (a *Auth) unboundSecret() string {
+	if a.Kind == AuthHeader || a.Kind == AuthForward {
+		return ""
+	}
+	return a.Settings(noSecret).UnboundSecret()
 }
 
 // required are the settings of the kinds that cannot do without, as hints.
@@ -324,9 +338,15 @@ func (r *Resolver) Login(m *Merged, s *Server) *identity.Settings {
 		}
 		return found.secret, nil
 	})
-	file := process.ShellWord(m.Origin(s.Name).Name)
-	login.Command = "slipway login " + file + " " + process.ShellWord(s.Name)
+	file := m.Origin(s.Name).Name
+	login.Command = "slipway login " + process.ShellWord(file) + " " + process.ShellWord(s.Name)
+	login.Place = m.authPlace(s)
 	return login
+}
+
+// authPlace returns where the auth of a server is, for hints.
+func (m *Merged) authPlace(s *Server) string {
+	return visible.Line("auth of " + s.Name + " in " + m.Origin(s.Name).Name)
 }
 
 // SecretKeys returns the keys of all secrets of a server: those that it receives, and those

@@ -29,6 +29,10 @@ func TestRuleOfAuth(t *testing.T) {
 		`{"kind": "oauth", "clientId": "x", "clientSecret": "hunter2"}`:                      "stax/secret-literal",
 		`{"kind": "oauth", "clientId": "x", "clientSecret": {"secret": "a b"}}`:              "stax/secret-key",
 		`{"kind": "oauth", "clientID": "x"}`:                                                 "stax/unknown-field",
+		`{"kind": "oauth", "clientId": "x", "clientSecret": {"secret": "S"}}`:                "stax/auth-issuer",
+		`{"kind": "exchange", "clientId": "x", "token": {"secret": "T"}}`:                    "stax/auth-issuer",
+		`{"kind": "id-jag", "clientId": "x", "token": {"secret": "T"}, "audience": "https://id.example", ` +
+			`"provider": {"issuer": "https://idp.example", "clientId": "y"}}`: "stax/auth-issuer",
 	} {
 		_, report := stax.Parse("x.json", []byte(
 			`{"servers": {"s": {"url": "https://x.example/mcp", "transport": "http", "auth": `+auth+`}}}`), nil)
@@ -55,10 +59,11 @@ func TestRuleOfAuth(t *testing.T) {
 func TestAuth(t *testing.T) {
 	for auth, keys := range map[string]string{
 		`{"kind":"oauth"}`: "",
-		`{"kind":"oauth","by":"user","issuer":"https://id.example","scopes":["a"],"clientId":"x"}`:   "",
-		`{"kind":"client","clientId":"x","clientKey":{"secret":"K"},"clientKeyId":"1"}`:              "K",
-		`{"kind":"exchange","clientId":"x","token":{"secret":"T"},"tokenType":"jwt","audience":"a"}`: "T",
-		`{"kind":"id-jag","clientId":"x","clientSecret":{"secret":"S"},"token":{"secret":"T"},` +
+		`{"kind":"oauth","by":"user","issuer":"https://id.example","scopes":["a"],"clientId":"x"}`: "",
+		`{"kind":"client","clientId":"x","clientKey":{"secret":"K"},"clientKeyId":"1"}`:            "K",
+		`{"kind":"exchange","issuer":"https://id.example","clientId":"x","token":{"secret":"T"}}`:  "T",
+		`{"kind":"id-jag","issuer":"https://id.example","clientId":"x","clientSecret":{"secret":"S"},` +
+			`"token":{"secret":"T"},` +
 			`"provider":{"issuer":"https://idp.example","clientId":"y","clientSecret":{"secret":"P"}}}`: "S T P",
 		`{"kind":"header","header":"X-Key","value":"Key {K}"}`: "K",
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -73,10 +75,18 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 	o := &Opened{
 		resolver: r,
 		server:   s.Name,
-		warnings: t.Warnings,
+		warnings: slices.Clone(t.Warnings),
 		remove:   remove,
 		edits:    t.merged.Config.Edits(s),
 		whole:    opts.Whole,
+	}
+	if a := s.Auth; a != nil && r.Shared && !opts.Whole {
+		if secret := a.unboundSecret(); secret != "" {
+			o.warnings = append(o.warnings, &identity.SetupError{
+				Text: "first logins fail: no issuer is set for " + secret,
+				Hint: "set issuer in " + t.merged.authPlace(s),
+			})
+		}
 	}
 	src, err := o.start(ctx, transport, s, opts, byUser || byCaller)
 	if err != nil {

@@ -39,6 +39,9 @@ var (
 		`write "failover": "restart"`)
 	ruleAuth = rules.Error("stax/auth",
 		"an `auth` with a missing or contradictory setting", `write "auth": {"kind": "oauth"}`)
+	ruleAuthIssuer = rules.Warning("stax/auth-issuer",
+		"an `auth` with a secret, an assertion or a subject token, but without the `issuer` that gets it",
+		`write "issuer": "https://id.example.com"`)
 	ruleCallerHeader = rules.Error("stax/caller-header",
 		"a header of `callerHeaders` that belongs to HTTP, the protocol or the login, is set twice, or has no value",
 		`write "callerHeaders": {"X-User": "subject"}`)
