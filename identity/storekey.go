@@ -16,6 +16,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/process"
 )
 
 // keychainService is the service of keys in the keychain.
@@ -151,7 +152,7 @@ func (s *Store) keyLines() ([]string, error) {
 		return nil, &StoreError{
 			Path: name,
 			Text: "other users can read this key",
-			Hint: "chmod 600 " + name,
+			Hint: "chmod 600 " + process.ShellWord(name),
 		}
 	}
 	if who, err := fsutil.ReadableBy(name); err == nil && who != "" {

@@ -282,17 +282,17 @@ func (c *copied) curl() (string, error) {
 		return "", badRequest("curl sends HTTP, and this request used %s", c.frame.Channel)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "curl -sS %s", process.ShellWord(c.url))
+	fmt.Fprintf(&b, "curl -sS %s", process.POSIXWord(c.url))
 	for _, name := range []string{"Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method",
 		"Mcp-Name"} {
 		if value := c.headers.Get(name); value != "" {
-			fmt.Fprintf(&b, " \\\n  -H %s", process.ShellWord(name+": "+value))
+			fmt.Fprintf(&b, " \\\n  -H %s", process.POSIXWord(name+": "+value))
 		}
 	}
 	if c.headers.Get("Authorization") != "" {
 		b.WriteString(" \\\n  -H \"Authorization: Bearer $MCP_CLIENT_TOKEN\"")
 	}
-	fmt.Fprintf(&b, " \\\n  --data-raw %s", process.ShellWord(string(c.body)))
+	fmt.Fprintf(&b, " \\\n  --data-raw %s", process.POSIXWord(string(c.body)))
 	return b.String(), nil
 }
 

@@ -68,11 +68,11 @@ func (l Launch) Redact(text string) string {
 func (l Launch) String() string {
 	var words []string
 	for _, name := range sortedKeys(l.shownEnv) {
-		words = append(words, name+"="+process.ShellWord(l.shownEnv[name]))
+		words = append(words, name+"="+process.POSIXWord(l.shownEnv[name]))
 	}
-	words = append(words, process.ShellWord(l.shownCommand))
+	words = append(words, process.POSIXWord(l.shownCommand))
 	for _, arg := range l.shownArgs {
-		words = append(words, process.ShellWord(arg))
+		words = append(words, process.POSIXWord(arg))
 	}
 	return strings.Join(words, " ")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/fleet"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -61,7 +62,7 @@ func invalidFinding(arg string, f *check.Finding) *Error {
 	return &Error{
 		Arg:  arg,
 		Why:  fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message),
-		Hint: "slipway config check " + arg,
+		Hint: "slipway config check " + process.ShellWord(arg),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/registry"
 )
 
@@ -59,10 +60,11 @@ func (e *entries) named(ctx context.Context, name, version string) (*Addition, e
 			what = "server of this name and version"
 		}
 		return nil, &Error{
-			Arg:  e.arg,
-			Why:  "no such file or folder, and the registry has no " + what,
-			Err:  err,
-			Hint: "slipway search " + name[strings.LastIndexByte(name, '/')+1:] + "; a URL starts with https://",
+			Arg: e.arg,
+			Why: "no such file or folder, and the registry has no " + what,
+			Err: err,
+			Hint: "slipway search " + process.ShellWord(name[strings.LastIndexByte(name, '/')+1:]) +
+				"; a URL starts with https://",
 		}
 	case errors.As(err, &answer):
 		return nil, &Error{

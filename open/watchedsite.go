@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -119,7 +120,7 @@ func (b *builder) failed(err error) *Error {
 func onDisk(arg string, err error) string {
 	if errors.As(err, new(*sitebuild.MemoryError)) ||
 		errors.As(err, new(*sitebuild.SizeError)) {
-		return "slipway site build " + arg + " -o site.zip, and serve that"
+		return "slipway site build " + process.ShellWord(arg) + " -o site.zip, and serve that"
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -157,7 +158,7 @@ func (f *accessFlags) openPolicy(path, endpoint string, log *slog.Logger) (*serv
 	}
 	p, err := serve.OpenPolicy(path, o)
 	if err != nil {
-		return nil, badInput("slipway policy check "+path, "policy: %v", err)
+		return nil, badInput("slipway policy check "+shell.ShellWord(path), "policy: %v", err)
 	}
 	return p, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -229,7 +230,7 @@ func (a *installing) define() (*stax.Added, *stax.Merged, error) {
 	}
 	added, err := stax.Add(a.file, a.before, &a.entry.Config, &a.AddOptions)
 	if errors.Is(err, stax.ErrScript) {
-		return nil, nil, notExact("slipway config add "+a.file+" SOURCE prints what to paste",
+		return nil, nil, notExact("slipway config add "+shell.ShellWord(a.file)+" SOURCE prints what to paste",
 			"%s: scripts cannot be edited", a.file)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -80,7 +81,8 @@ func bundleError(name string, err error) *failure {
 // bundleFailure returns the failure for a bundle that is refused, invalid or cannot be
 // started, or nil for other errors.
 func bundleFailure(name string, err error) *failure {
-	validate := "slipway bundle validate " + name
+	word := shell.ShellWord(name)
+	validate := "slipway bundle validate " + word
 	var (
 		digest   *mcpb.DigestError
 		signer   *mcpb.SignerError
@@ -94,11 +96,11 @@ func bundleFailure(name string, err error) *failure {
 	// missing on this machine.
 	switch {
 	case errors.As(err, &digest):
-		return denied("slipway bundle info "+name+" shows what it is; add it again if you trust it", "%s: %v", name, digest)
+		return denied("slipway bundle info "+word+" shows what it is; add it again if you trust it", "%s: %v", name, digest)
 	case errors.As(err, &signer):
 		hint := "name an .mcpb file"
 		if signer.Verification != nil {
-			hint = "slipway bundle verify " + name + " shows who signed it"
+			hint = "slipway bundle verify " + word + " shows who signed it"
 		}
 		return denied(hint, "%s: %v", name, signer)
 	case errors.As(err, &values):
@@ -120,7 +122,7 @@ func bundleFailure(name string, err error) *failure {
 // unusableValues returns the failure for options that do not suffice to start a bundle.
 func unusableValues(name string, values *mcpb.ExpandError) *failure {
 	fail := usage
-	hint := "slipway bundle info " + name + " lists the options"
+	hint := "slipway bundle info " + shell.ShellWord(name) + " lists the options"
 	if missing := values.Missing(); len(missing) > 0 {
 		hint = valueHint(missing[0], values.Sensitive(missing[0]))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -144,7 +145,7 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 	switch {
 	case errors.As(err, &invalid):
 		printFindings(cmd, invalid.Report)
-		return no("see slipway bundle validate "+dir, "%s: %v", dir, err)
+		return no("see slipway bundle validate "+shell.ShellWord(dir), "%s: %v", dir, err)
 	case errors.As(err, &link):
 		hint := fmt.Sprintf("add /%s to %s", link.Name, mcpb.IgnoreName)
 		if link.Link {
@@ -152,13 +153,14 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 		}
 		return denied(hint, "%s: %v", dir, link)
 	case errors.As(err, &archive) && archive.ExceedsLimit():
-		return denied("exclude files with "+mcpb.IgnoreName+"; slipway bundle pack "+dir+" --list shows what is packed",
+		hint := "exclude files with " + mcpb.IgnoreName + "; slipway bundle pack " + shell.ShellWord(dir)
+		return denied(hint+" --list shows what is packed",
 			"%s: no reader would open the bundle: %s", dir, archive.Finding("").Message)
 	case errors.Is(err, fs.ErrExist) && errors.As(err, &file):
 		return badInput("--force replaces it", "%s: the file exists", file.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(out)); err != nil {
-			return badInput("mkdir -p "+filepath.Dir(out), "%s: its folder does not exist", out)
+			return badInput("mkdir -p "+shell.ShellWord(filepath.Dir(out)), "%s: its folder does not exist", out)
 		}
 	}
 	return bundleError(dir, err)

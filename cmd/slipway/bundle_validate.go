@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -81,7 +82,7 @@ func fixManifest(w io.Writer, name string) error {
 	}
 	// A larger file cannot be a manifest, so it is not read.
 	if info.Size() > mcpb.MaxManifest {
-		return usage("unpack it first: slipway bundle unpack "+name+" DIR",
+		return usage("unpack it first: slipway bundle unpack "+shell.ShellWord(name)+" DIR",
 			"bundle validate: --fix requires a manifest, and %s is not one", name)
 	}
 	text, err := os.ReadFile(name)
@@ -89,7 +90,7 @@ func fixManifest(w io.Writer, name string) error {
 		return unreadableBundle(name, err)
 	}
 	if strings.HasPrefix(string(text), "PK\x03\x04") {
-		return usage("unpack it first: slipway bundle unpack "+name+" DIR",
+		return usage("unpack it first: slipway bundle unpack "+shell.ShellWord(name)+" DIR",
 			"bundle validate: --fix cannot change a packed bundle")
 	}
 	fixed, repairs := mcpb.Fix(text)

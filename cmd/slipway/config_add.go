@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/registry"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
@@ -100,7 +101,8 @@ terminal you are asked, with the exact command line; otherwise pass
 			a.Args = typed.args
 			if f := stax.FormatOf(typed.source); typed.file != "" && f != 0 && f != stax.JSON &&
 				!strings.Contains(typed.source, "://") && stax.FormatOf(typed.file) == stax.JSON {
-				return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", typed.source, typed.file),
+				return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s",
+					shell.ShellWord(typed.source), shell.ShellWord(typed.file)),
 					"config add: %s is not a source of a server", typed.source)
 			}
 			return a.run(cmd, cmp.Or(typed.file, defaultDefinitions), typed.source)

@@ -37,7 +37,8 @@ func endpointDefinitions(
 	}
 	if !report.OK(false) {
 		printFindings(cmd, report)
-		return nil, nil, no("slipway config check "+files[0]+" shows what is wrong", "%s: %s", cmd.Name(), report.Summary())
+		return nil, nil, no("slipway config check "+shell.ShellWord(files[0])+" shows what is wrong",
+			"%s: %s", cmd.Name(), report.Summary())
 	}
 	groups, err := endpointGroups(file)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/registry"
 )
 
@@ -55,7 +56,8 @@ name. Description and version default to those of the definition or the package.
 			}
 			for _, name := range args[1:] {
 				if merged.Config.Server(name) == nil {
-					return no("slipway config merge "+args[0]+" lists them", "config export: no server is named %q", name)
+					return no("slipway config merge "+shell.ShellWord(args[0])+" lists them",
+						"config export: no server is named %q", name)
 				}
 			}
 			doc, report, err := registry.Export(merged, args[1:], &o)

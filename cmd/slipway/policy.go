@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -82,7 +83,7 @@ func configuredPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
 		return set, err
 	}
 	if set, err = set.WithToolScopes(scopes, implies); err != nil {
-		return nil, badInput("slipway config check "+path, "%s: %v", path, err)
+		return nil, badInput("slipway config check "+shell.ShellWord(path), "%s: %v", path, err)
 	}
 	return set, nil
 }

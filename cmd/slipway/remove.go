@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -156,7 +157,7 @@ func (r *removing) makePlan(name string) error {
 // unknown returns the error for a name that nothing has.
 func (r *removing) unknown(name string) error {
 	known := serversIn(r.file, r.before)
-	hint := "slipway config check " + r.file + " reads the file"
+	hint := "slipway config check " + shell.ShellWord(r.file) + " reads the file"
 	switch near := nearest.DidYouMean(name, known); {
 	case r.otherScopeHas(name):
 		hint = "it is in the definitions of the project: slipway remove " + name + " --scope project"

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/calltest"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/open"
@@ -164,7 +165,8 @@ func (o *callTest) test(
 // readCalls reads a file of saved calls, and prints its problems.
 func readCalls(cmd *cobra.Command, path string) (*calltest.File, error) {
 	if open.Argument(path).IsRecording() {
-		return nil, badInput("slipway replay "+path+" SOURCE", "%s: a recording, not a file of saved calls", path)
+		return nil, badInput("slipway replay "+shell.ShellWord(path)+" SOURCE",
+			"%s: a recording, not a file of saved calls", path)
 	}
 	text, err := fsutil.ReadFile(path, calltest.MaxFile)
 	if err != nil {

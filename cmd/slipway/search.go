@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/registry"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/style"
@@ -178,7 +179,7 @@ func foundOf(doc *registry.Document) foundJSON {
 		f.Ways = append(f.Ways, p.RegistryType+":"+p.Identifier)
 	}
 	if len(f.Ways) > 0 {
-		f.Add = "slipway add " + doc.Name
+		f.Add = "slipway add " + shell.ShellWord(doc.Name)
 	}
 	return f
 }

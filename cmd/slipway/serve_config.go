@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/order"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/open"
@@ -161,7 +162,7 @@ func readConfig(cmd *cobra.Command, path string) (*settings.File, error) {
 	}
 	printFindings(cmd, withoutNotes(report))
 	if !report.OK(false) {
-		return nil, badInput("slipway config check "+path, "%s: %s", path, report.Summary())
+		return nil, badInput("slipway config check "+shell.ShellWord(path), "%s: %s", path, report.Summary())
 	}
 	return file, nil
 }
@@ -199,7 +200,7 @@ func (f *configFlags) overlay(flags *pflag.FlagSet) error {
 			continue
 		}
 		if err := setFlag(flag, v); err != nil {
-			return badInput("slipway config check "+f.file.Path, "%s: %s: %v", origin, v.Setting.Name(), err)
+			return badInput("slipway config check "+shell.ShellWord(f.file.Path), "%s: %s: %v", origin, v.Setting.Name(), err)
 		}
 		f.origins[flag.Name] = origin
 	}

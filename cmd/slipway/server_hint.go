@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/identity"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -15,7 +16,7 @@ func serverHint(err error, file string) string {
 	var status *client.StatusError
 	var login *identity.LoginRequiredError
 	var setup *identity.SetupError
-	list := "slipway config secrets " + file
+	list := "slipway config secrets " + shell.ShellWord(file)
 	switch {
 	case errors.As(err, new(*stax.MissingError)):
 		return "--secrets-from specifies where secrets are stored"

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -37,7 +38,7 @@ func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func
 	keys, err = serve.OpenStateKeys(f.path, more...)
 	switch {
 	case errors.Is(err, serve.ErrKeyExposed):
-		return nil, nil, denied("chmod 600 "+f.path, "%v", err)
+		return nil, nil, denied("chmod 600 "+shell.ShellWord(f.path), "%v", err)
 	case err != nil:
 		return nil, nil, badInput(random, "%v", err)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
-	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -192,7 +191,7 @@ func (a *attempt) again() string {
 	}
 	words := secrets.Command(a.server.argv)
 	for i := range words {
-		words[i] = process.ShellWord(words[i])
+		words[i] = a.d.quote(words[i])
 	}
 	return strings.Join(words, " ")
 }

@@ -15,13 +15,7 @@ import (
 
 // quote returns a text as one word of the shell of the diagnosed system.
 func (d *Doctor) quote(text string) string {
-	if d.opts.Place.OS != "windows" {
-		return process.ShellWord(text)
-	}
-	if strings.ContainsAny(text, " &()^;,=") {
-		return `"` + text + `"`
-	}
-	return text
+	return process.ShellWordFor(d.opts.Place.OS, text)
 }
 
 // path returns a path as one word of the shell: in the home folder, with a tilde.

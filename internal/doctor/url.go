@@ -17,7 +17,6 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/neterror"
-	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
@@ -47,7 +46,7 @@ func (d *Doctor) URL(ctx context.Context, about, address string) {
 	}
 	a := &attempt{
 		d:     d,
-		typed: process.ShellWord(about),
+		typed: d.quote(about),
 		url:   u,
 	}
 	a.try(ctx, d.opener("live:"+address))

@@ -207,7 +207,7 @@ func (o *WebOptions) page(site *url.URL) []byte {
 	values := []string{
 		"{{title}}", title,
 		"{{url}}", address,
-		"{{word}}", process.ShellWord(name),
+		"{{word}}", process.POSIXWord(name),
 		"{{cursor}}", "cursor://anysphere.cursor-deeplink/mcp/install?name=" + encodeComponent(name) + "&config=" +
 			encodeComponent(base64.StdEncoding.EncodeToString(marshal(cursor))),
 		"{{code}}", "vscode:mcp/install?" + encodeComponent(string(marshal(withName(name, config)))),

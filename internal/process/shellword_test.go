@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// TestShellWord has a shell read each word.
-func TestShellWord(t *testing.T) {
+// TestPOSIXWord has a shell read each word.
+func TestPOSIXWord(t *testing.T) {
 	t.Setenv("HOME", "/home")
 	for _, text := range []string{
 		"", "a", "a b", "it's", `a"b`, `a\b`, "$HOME", "`id`", "a;b", "a&b", "a|b", "a>b", "*", "?", "[a]", "{a,b}",
 		"~", "~/a", "~root", "#a", "!a", "a\nb", "(a)", "größe", "--a=b", "a@b:1/c%20+,d",
 	} {
-		got, err := exec.Command("sh", "-c", "printf %s "+ShellWord(text)).Output()
+		got, err := exec.Command("sh", "-c", "printf %s "+POSIXWord(text)).Output()
 		if err != nil || string(got) != text {
-			t.Errorf("ShellWord(%q) = %s, which is %q, %v", text, ShellWord(text), got, err)
+			t.Errorf("POSIXWord(%q) = %s, which is %q, %v", text, POSIXWord(text), got, err)
 		}
 	}
 	const plain = "docs/a_b-c.md:1@v2%+,=3"
-	if got := ShellWord(plain); got != plain {
-		t.Errorf("ShellWord(%q) = %s, want it without quotes", plain, got)
+	if got := POSIXWord(plain); got != plain {
+		t.Errorf("POSIXWord(%q) = %s, want it without quotes", plain, got)
 	}
 }

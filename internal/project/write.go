@@ -139,7 +139,7 @@ func pathWord(name string) string {
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}
-	return process.ShellWord(name)
+	return process.POSIXWord(name)
 }
 
 // quoteCommands quotes the commands after a prefix of their lines that are not plain scalars.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/packs"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -314,7 +315,7 @@ func (r *run) end(ctx context.Context, yield func(*sitewriter.Answer, error) boo
 		if x := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
 			message := fmt.Sprintf("the rule for %s finds nothing in the answers of %s", x.Tool, x.From)
 			check.Reporter{Report: &report.Report}.Add(ruleExpand, "",
-				"slipway call SOURCE "+x.From+" --json shows an answer that the path is for", "%s", message)
+				"slipway call SOURCE "+process.ShellWord(x.From)+" --json shows an answer that the path is for", "%s", message)
 		}
 	}
 	for _, c := range p.completions {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/process"
 )
 
 var rules check.RuleSet
@@ -55,7 +56,7 @@ func (e *Error) Hint(file string) string {
 	if e.Repair == "" {
 		return ""
 	}
-	return "slipway bundle unsign " + file + " " + e.Repair
+	return "slipway bundle unsign " + process.ShellWord(file) + " " + e.Repair
 }
 
 // ExceedsLimit reports whether the archive is refused only because it is larger than
