@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -47,15 +48,76 @@ func compilePattern(source string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost := len(program.Inst)
-	if cost > maxPatternCost {
+	if len(program.Inst) > maxPatternCost {
 		return nil, errors.New("too large")
 	}
 	return &pattern{
 		source: source,
 		match:  match,
-		cost:   1 + 4*cost,
+		cost:   1 + 4*mostActive(program),
 	}, nil
+}
+
+// maxActiveWork limits the work of mostActive, in instructions that it follows.
+const maxActiveWork = 4 * maxPatternCost
+
+// mostActive returns a bound on the instructions of a program that a matcher has to follow at one
+// character of a text, whatever the text is. ^.{1,1000}$ has 2,000 instructions, and few of them
+// are ever active at once; of [a-z]{1,400}! almost all are. If the bound takes too much work, it is
+// the number of instructions.
+func mostActive(program *syntax.Prog) int {
+	active := make([]bool, len(program.Inst)) // after the characters up to now
+	var now, next, waiting []uint32           // instructions that are active: all, of the next character, to follow
+	// follow adds an instruction to next, and those that it leads to without a character.
+	follow := func(at uint32, atStart bool) {
+		waiting = append(waiting[:0], at)
+		for len(waiting) > 0 {
+			at := waiting[len(waiting)-1]
+			waiting = waiting[:len(waiting)-1]
+			if active[at] {
+				continue
+			}
+			active[at] = true
+			next = append(next, at)
+			switch i := &program.Inst[at]; i.Op {
+			case syntax.InstAlt, syntax.InstAltMatch:
+				waiting = append(waiting, i.Out, i.Arg)
+			case syntax.InstCapture, syntax.InstNop:
+				waiting = append(waiting, i.Out)
+			case syntax.InstEmptyWidth:
+				if atStart || syntax.EmptyOp(i.Arg)&syntax.EmptyBeginText == 0 {
+					waiting = append(waiting, i.Out)
+				}
+			}
+		}
+	}
+	follow(uint32(program.Start), true)
+	most, work := 0, 0
+	var earlier []uint32 // the instructions after some number of characters, to notice that they recur
+	for step, limit := 1, 1; ; step++ {
+		now, next = next, now[:0]
+		most = max(most, len(now))
+		if work += len(now); work > maxActiveWork {
+			return len(program.Inst)
+		}
+		if step > 1 && slices.Equal(now, earlier) {
+			return most
+		}
+		if step == limit {
+			limit *= 2
+			earlier = append(earlier[:0], now...)
+		}
+		for _, at := range now {
+			active[at] = false
+		}
+		for _, at := range now {
+			switch i := &program.Inst[at]; i.Op {
+			case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+				follow(i.Out, false)
+			}
+		}
+		follow(uint32(program.Start), false) // a match may begin anywhere
+	}
 }
 
 // CheckPattern returns the reason why a value of the keyword pattern cannot be checked, or

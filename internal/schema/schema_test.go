@@ -294,6 +294,29 @@ func TestUncheckedPatterns(t *testing.T) {
 	}
 }
 
+// TestLongPatterns verifies that patterns for long texts accept them: their programs are large, and
+// following them takes little work.
+func TestLongPatterns(t *testing.T) {
+	for pattern, part := range map[string]string{
+		`^.{1,1000}$`:                "x",
+		`^\\w{1,1000}$`:              "x",
+		`^.{0,600}$`:                 "é",
+		`^(a|b){500}$`:               "a",
+		`^([a-z]{1,20} ?){1,60}$`:    "abc ",
+		`^(https?://)?[^ ]{1,1000}$`: "h",
+	} {
+		count := 500
+		if strings.Contains(pattern, "60}") {
+			count = 60
+		}
+		s := mustCompile(t, `{"items":{"pattern":"`+pattern+`"}}`)
+		text := `"` + strings.Repeat(part, count) + `"`
+		if err := s.Validate([]byte("[" + text + strings.Repeat(","+text, 20) + "]")); err != nil {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
 // TestHostileSchemas: a schema can neither crash the process nor take more than a moment
 // of its time.
 func TestHostileSchemas(t *testing.T) {
@@ -312,6 +335,8 @@ func TestHostileSchemas(t *testing.T) {
 		{"a branch for each item", `{"items":{"anyOf":[` + strings.Repeat(`{"type":"string"},`, 5000) + `{"type":"null"}]}}`,
 			numbers(100_000)},
 		{"many enum values", `{"items":{"enum":` + numbers(50_000) + `}}`, "[" + strings.Repeat("-1,", 100_000) + "0]"},
+		{"a pattern with many ways", `{"items":{"pattern":"[a-z]{1,400}!"}}`, `["` + strings.Repeat("x", 1<<16) + `"]`},
+		{"many ways from the start", `{"items":{"pattern":"^(.{0,200})*x$"}}`, `["` + strings.Repeat("y", 1<<16) + `"]`},
 		{"a slow pattern", `{"items":{"pattern":"(x{1,100}){1,9}y"}}`, `["` + strings.Repeat("x", 1<<20) + `"]`},
 		{"unique and deep", `{"items":{"uniqueItems":true}}`,
 			"[[" + strings.Repeat("[", 500) + strings.Repeat("1,", 1<<19) + "1" + strings.Repeat("]", 500) + ",1]]"},
