@@ -231,6 +231,7 @@ func TestViewsCopyEveryField(t *testing.T) {
 		Prompts:     []mcp.Prompt{{Name: "p"}},
 		Completions: true, Subscribe: true, Tasks: true, Logging: true, Growing: true,
 		Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
+		Missing: []mcp.Missing{{List: "prompts/list"}},
 		Sources: []mcp.JoinedSource{{Name: "s"}}, WithheldTools: map[string]string{"t": "why"},
 		WithheldPrompts: map[string]string{"p": "why"}, PerCaller: true, Stateless: true, Restartable: true,
 	}
