@@ -56,8 +56,9 @@ those of the grants exchange and id-jag; flags take precedence.
 
 Without a client ID, Slipway registers itself if the authorization server allows
 that. Secrets are read from files or stdin, never from the command line, and are
-sent only to the issuer that --issuer names, or that an earlier login sent such a
-secret to.
+sent only to the issuer that --issuer names, or to which an earlier login sent
+such a secret.
+
 Logins are in the state folder; the key that encrypts them is in the keychain
 or, without one, in a file that only this user can read.
 SLIPWAY_STORE_KEY=file:PATH selects another file.`,
