@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
 )
 
@@ -417,14 +418,14 @@ func TestHintsAreSafeToPaste(t *testing.T) {
 		Interaction: browse(),
 	})
 	var setup *identity.SetupError
-	want := "slipway login '" + s.URL + "/$(id)' --issuer 'https://as.example/;id$(id)'"
+	want := "slipway login " + shell.ShellWord(s.URL+"/$(id)") + " --issuer " + shell.ShellWord("https://as.example/;id$(id)")
 	if !errors.As(err, &setup) || !strings.HasSuffix(setup.Hint, want) {
 		t.Errorf("Login = %v, want a SetupError with the hint %s", err, want)
 	}
 }
 
 // TestSecretsAreForNamedIssuers verifies that a server cannot collect secrets by naming an authorization server of its
-// own: they go to an issuer that the user has named, or with which the client has logged in before. A signed
+// own: they go to an issuer that the user has named, or to which an earlier login has sent one of the kind. A signed
 // assertion of the client is useless elsewhere.
 func TestSecretsAreForNamedIssuers(t *testing.T) {
 	secret := func(context.Context) (string, error) { return "s:cret", nil }
@@ -468,8 +469,8 @@ func TestSecretsAreForNamedIssuers(t *testing.T) {
 				setup.Hint != "if it is for that issuer, repeat the command with --issuer "+s.Issuer {
 				t.Errorf("Login = %v, want a SetupError that names %s, and a hint with it", err, s.Issuer)
 			}
-			if settings.UnboundSecret() == "" {
-				t.Error("UnboundSecret is empty")
+			if (settings.UnboundSecret() == "") != (settings.Exchange.Audience != "") {
+				t.Errorf("UnboundSecret = %q, audience %q", settings.UnboundSecret(), settings.Exchange.Audience)
 			}
 			if n := len(s.Forms()); n > 0 {
 				t.Errorf("%d requests to an issuer that only the server names: %v", n, s.Forms())

@@ -178,10 +178,13 @@ func (s *Settings) Check() error {
 // UnboundSecret returns the secret that these settings present without naming the issuer that
 // it is for, such as "the client secret", or an empty string. A server could name an issuer that
 // collects it, so a login is refused unless an earlier one presented such a secret there. Keys
-// of clients are not affected: what they sign names the issuer.
+// of clients are not affected: what they sign names the issuer. An assertion for an audience is
+// only presented to that issuer.
 func (s *Settings) UnboundSecret() string {
 	for _, secret := range s.unboundSecrets() {
-		return secret.name
+		if secret.audience == "" {
+			return secret.name
+		}
 	}
 	return ""
 }

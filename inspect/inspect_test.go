@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/inspect"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -527,7 +528,7 @@ func TestCopy(t *testing.T) {
 	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"count","arguments":{"n":3}}}`)
 	call := s.until("the end", ended).Call
 	for as, want := range map[string]string{
-		"slipway": `slipway call count --json-args '{"n":3}' -- office --fast`,
+		"slipway": "slipway call count --json-args " + process.ShellWord(`{"n":3}`) + " -- office --fast",
 		"gotest": "func TestCount(t *testing.T) {\n\tsrc, err := open.Open(t.Context(), " +
 			"open.Command([]string{\"office\", \"--fast\"}), nil)",
 		"frame": `"method":"tools/call"`,

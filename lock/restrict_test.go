@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -163,7 +164,7 @@ func TestRestrictRefuses(t *testing.T) {
 			map[string]string{"tool rob": "tools/rob is new", "tool buy": "fine"}, []string{"tools/rob is new"}},
 		{"a new tool that is a command of a shell",
 			func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "rob;id$(id)"}) }, wholeOffer,
-			map[string]string{"tool rob;id$(id)": "slipway lock approve --item 'tools/rob;id$(id)'"},
+			map[string]string{"tool rob;id$(id)": "slipway lock approve --item " + process.ShellWord("tools/rob;id$(id)")},
 			[]string{"tools/rob;id$(id) is new"}},
 		{"a tool under another name", func(c *mcp.Catalog) { c.Tools[1].Name = "vend" },
 			strings.Replace(wholeOffer, " sell", "", 1),

@@ -31,8 +31,6 @@ func TestRuleOfAuth(t *testing.T) {
 		`{"kind": "oauth", "clientID": "x"}`:                                                 "stax/unknown-field",
 		`{"kind": "oauth", "clientId": "x", "clientSecret": {"secret": "S"}}`:                "stax/auth-issuer",
 		`{"kind": "exchange", "clientId": "x", "token": {"secret": "T"}}`:                    "stax/auth-issuer",
-		`{"kind": "id-jag", "clientId": "x", "token": {"secret": "T"}, "audience": "https://id.example", ` +
-			`"provider": {"issuer": "https://idp.example", "clientId": "y"}}`: "stax/auth-issuer",
 	} {
 		_, report := stax.Parse("x.json", []byte(
 			`{"servers": {"s": {"url": "https://x.example/mcp", "transport": "http", "auth": `+auth+`}}}`), nil)
@@ -65,6 +63,8 @@ func TestAuth(t *testing.T) {
 		`{"kind":"id-jag","issuer":"https://id.example","clientId":"x","clientSecret":{"secret":"S"},` +
 			`"token":{"secret":"T"},` +
 			`"provider":{"issuer":"https://idp.example","clientId":"y","clientSecret":{"secret":"P"}}}`: "S T P",
+		`{"kind":"id-jag","clientId":"x","token":{"secret":"T"},"audience":"https://id.example",` +
+			`"provider":{"issuer":"https://idp.example","clientId":"y"}}`: "T",
 		`{"kind":"header","header":"X-Key","value":"Key {K}"}`: "K",
 	} {
 		d, report := stax.Parse("x.json", []byte(

@@ -160,9 +160,9 @@ func (r *removing) unknown(name string) error {
 	hint := "slipway config check " + shell.ShellWord(r.file) + " reads the file"
 	switch near := nearest.DidYouMean(name, known); {
 	case r.otherScopeHas(name):
-		hint = "it is in the definitions of the project: slipway remove " + name + " --scope project"
+		hint = "it is in the definitions of the project: slipway remove " + shell.ShellWord(name) + " --scope project"
 		if r.Scope == clients.Project {
-			hint = "it is in your own definitions: slipway remove " + name
+			hint = "it is in your own definitions: slipway remove " + shell.ShellWord(name)
 		}
 	case near != "":
 		hint = "did you mean " + near + "?"

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 )
 
 // section is a group of commands in the help.
@@ -166,7 +167,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	_, err := os.Stat(args[0])
 	hint := "see slipway --help"
 	if err == nil || strings.Contains(args[0], "://") {
-		hint = "did you mean slipway serve " + args[0] + "?"
+		hint = "did you mean slipway serve " + shell.ShellWord(args[0]) + "?"
 	}
 	return usage(nearCommand(cmd, args[0], hint), "unknown command %q", args[0])
 }

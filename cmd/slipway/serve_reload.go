@@ -140,8 +140,8 @@ func (r *reloading) follow(ctx context.Context) (stop func()) {
 	r.applied, r.current = r.flags.config.file, r.flags
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // calls in flight continue while the server drains
 	opts := &settings.FollowOptions{Every: watchEvery}
-	if r.flags.servers.noWatch {
-		opts.Every = 0
+	if info, err := os.Stat(r.state.File); r.flags.servers.noWatch || err == nil && !info.Mode().IsRegular() {
+		opts.Every = 0 // a pipe has been read
 	}
 	hup := make(chan os.Signal, 1)
 	if s := reloadSignal(); s != nil {

@@ -245,7 +245,7 @@ func tables(t *testing.T) []byte {
 	// The cache of the endpoint is part of the 128 MB that hosts allow.
 	b.WriteString("  file: 16777216,\n  kept: 25165824,\n  keptFile: 6291456,\n  ttl: 60000,\n")
 	// The counts and the depth of a pattern are those of regexp/syntax. The steps of all patterns of a request take about
-	// a tenth of a second.
+	// half a second at most.
 	b.WriteString("  patternCount: 1000,\n  patternDepth: 1000,\n  patternSteps: 5000000,\n")
 	b.WriteString("  patterns: 100,\n  patternCharacters: 1000,\n};\n\n")
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,5 +48,20 @@ func TestReadPipe(t *testing.T) {
 	}
 	if _, err := fsutil.ReadFile(fifo, 5); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a named pipe: %v", err)
+	}
+	if runtime.GOOS != "linux" {
+		return // opening a descriptor duplicates it
+	}
+	// As in "slipway config check /dev/stdin <fifo", after the writer has ended.
+	f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.WriteFile(fifo, []byte("12345"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := fsutil.ReadFile(fmt.Sprintf("/dev/fd/%d", f.Fd()), 5); err != nil || string(text) != "12345" {
+		t.Errorf("a named pipe without a writer: %q, %v, want 12345", text, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"unicode/utf16"
 )
 
@@ -61,13 +62,23 @@ func OpenRegular(path string) (*os.File, error) {
 func ReadFile(path string, limit int64) ([]byte, error) {
 	open := OpenRegular
 	if isDescriptor(path) {
-		open = os.Open // unlike a pipe in a folder, it does not wait for a writer
+		open = openDescriptor
 	}
 	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	return readClose(f, path, limit)
+}
+
+// openDescriptor opens an open file of the process again. On Linux, that would wait for a writer of
+// a named pipe whose writers have ended; elsewhere it duplicates the descriptor.
+func openDescriptor(path string) (*os.File, error) {
+	flags := os.O_RDONLY
+	if runtime.GOOS == "linux" {
+		flags |= nonBlocking
+	}
+	return os.OpenFile(path, flags, 0)
 }
 
 // isDescriptor reports whether path names an open file of the process.

@@ -29,10 +29,10 @@ func POSIXWord(text string) string {
 }
 
 // windowsWord returns a text as one word of both cmd.exe and PowerShell, quoted if necessary.
-// Where these differ, the word may be wrong for cmd.exe, but neither executes a part of it.
-// cmd.exe expands %NAME% within quotes, too, and has no escape for it.
+// Where these differ, the word may be wrong for one of them, but neither executes a part of it.
+// cmd.exe expands %NAME% within quotes, too; an expansion that could be a quote is prevented.
 func windowsWord(text string) string {
-	if text != "" && strings.Trim(text, plainLetters+`\~`) == "" && !strings.ContainsAny(text[:1], "@%~") {
+	if text != "" && strings.Trim(text, plainLetters+`\~`) == "" && !strings.ContainsAny(text[:1], "@%~") && !hasSubstring(text) {
 		return text
 	}
 	// A line break would end the command in cmd.exe, within quotes too.
@@ -52,9 +52,41 @@ func windowsWord(text string) string {
 		"”", "`”",
 		"„", "`„",
 	).Replace(text)
-	// Programs take a backslash before the closing quote for its escape.
-	if n := len(text) - len(strings.TrimRight(text, `\`)); n > 0 {
-		text += strings.Repeat(`\`, n)
+	if hasSubstring(text) {
+		text = strings.ReplaceAll(text, "%", "%%cd:~,%") // the expansion of %cd:~,% is empty
 	}
-	return `"` + text + `"`
+	return `"` + doubleBackslashes(text) + `"`
+}
+
+// hasSubstring reports whether cmd.exe would expand a part of text to a part of a variable, such as
+// the quote in %CMDCMDLINE:~0,1%.
+func hasSubstring(text string) bool {
+	parts := strings.Split(text, "%")
+	for _, part := range parts[1:max(1, len(parts)-1)] {
+		if strings.Index(part, ":") > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// doubleBackslashes doubles those before quotes and at the end, which programs take for escapes of
+// the quote that follows.
+func doubleBackslashes(text string) string {
+	var out strings.Builder
+	run := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '\\':
+			run++
+		case '"':
+			out.WriteString(strings.Repeat(`\`, run))
+			run = 0
+		default:
+			run = 0
+		}
+		out.WriteByte(text[i])
+	}
+	out.WriteString(strings.Repeat(`\`, run))
+	return out.String()
 }

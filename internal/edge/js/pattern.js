@@ -31,13 +31,11 @@ const programs = new Map();
 function compiled(pattern, budget) {
   let program = programs.get(pattern);
   if (program !== undefined) return program;
-  budget.steps -= pattern.length;
+  budget.steps -= LIMITS.patternCost;
   try {
     program = new PatternProgram(pattern);
-    budget.steps -= program.kinds.length;
   } catch (e) {
     if (!(e instanceof Unchecked || e instanceof SyntaxError || e instanceof RangeError)) throw e;
-    budget.steps -= LIMITS.patternCost;
     program = null;
   }
   if (programs.size >= LIMITS.patterns) programs.delete(programs.keys().next().value);
