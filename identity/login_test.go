@@ -418,7 +418,8 @@ func TestHintsAreSafeToPaste(t *testing.T) {
 		Interaction: browse(),
 	})
 	var setup *identity.SetupError
-	want := "slipway login " + shell.ShellWord(s.URL+"/$(id)") + " --issuer " + shell.ShellWord("https://as.example/;id$(id)")
+	want := "slipway login " + shell.ShellWord(s.URL+"/$(id)") +
+		" --issuer " + shell.ShellWord("https://as.example/;id$(id)")
 	if !errors.As(err, &setup) || !strings.HasSuffix(setup.Hint, want) {
 		t.Errorf("Login = %v, want a SetupError with the hint %s", err, want)
 	}

@@ -32,7 +32,8 @@ func POSIXWord(text string) string {
 // Where these differ, the word may be wrong for one of them, but neither executes a part of it.
 // cmd.exe expands %NAME% within quotes, too; an expansion that could be a quote is prevented.
 func windowsWord(text string) string {
-	if text != "" && strings.Trim(text, plainLetters+`\~`) == "" && !strings.ContainsAny(text[:1], "@%~") && !hasSubstring(text) {
+	plain := strings.Trim(text, plainLetters+`\~`) == "" && !hasSubstring(text)
+	if plain && text != "" && !strings.ContainsAny(text[:1], "@%~") {
 		return text
 	}
 	// A line break would end the command in cmd.exe, within quotes too.
