@@ -59,7 +59,11 @@ func TestServeOffersLogin(t *testing.T) {
 				source = s.URL
 			}
 			env := []string{"BROWSER=browser", "SLIPWAY_STATE_DIR=" + t.TempDir()}
-			r := startOnTerminal(t, env, "serve", source, "--addr", "127.0.0.1:0", "--prefix", "always")
+			args := []string{"serve", source, "--addr", "127.0.0.1:0", "--prefix", "always"}
+			if tt.several && tt.answer == "y" {
+				args = append(args, "--settle", "1m") // however busy the machine is
+			}
+			r := startOnTerminal(t, env, args...)
 			r.sees("it requires a login (scope read)")
 			r.types("Log in now? [Y/n] ", tt.answer+"\n")
 			if tt.answer == "y" {
