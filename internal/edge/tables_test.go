@@ -134,7 +134,7 @@ var messages = map[string][]textAt{
 		{"schemaAtLeast", "walker.failCount", "must have at least"},
 		{"schemaAtMost", "walker.failCount", "must have at most"},
 		{"schemaBound", "walker.number", "must be %s"}, {"schemaEmpty", "walker.string", "must not"},
-		{"schemaPattern", "walker.string", "must match"},
+		{"schemaPattern", "walker.string", "must match"}, {"schemaWork", "Schema.explain", "too much work"},
 		{"atLeast", "compiler.keyword", "at least"}, {"atMost", "compiler.keyword", "at most"},
 		{"greater", "compiler.keyword", "greater"}, {"less", "compiler.keyword", "less"},
 		{"schemaMean", "walker.failUnknown", ", did"}, {"schemaNoValue", "enumRule.message", "no value"},

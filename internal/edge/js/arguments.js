@@ -4,7 +4,7 @@ import { byteLength, format, json } from './text.js';
 import { canonical, compact, decimal, elements, isObject, member, members, unquote } from './json.js';
 import { didYouMean } from './nearest.js';
 import { encodeName } from './names.js';
-import { matchesPattern } from './pattern.js';
+import { matchesPattern, TooMuchWork } from './pattern.js';
 import { LIMITS, TEXTS } from './tables.js';
 
 /** An error about arguments, which from 2025-11-25 on is a result for the model. */
@@ -111,9 +111,19 @@ function checkArguments(tool, values, budget) {
   }
 }
 
+/** Returns the problems of all values. If checking them takes too much work, that is the last one, as in internal/schema. */
 function validate(schema, tool, values, budget) {
   const found = { problems: [], budget };
-  const { problems } = found;
+  try {
+    checkAll(schema, tool, values, found);
+  } catch (e) {
+    if (!(e instanceof TooMuchWork)) throw e;
+    found.problems.push(TEXTS.schemaWork);
+  }
+  return found.problems;
+}
+
+function checkAll(schema, tool, values, found) {
   const given = new Map(values.map((v) => [tool.params[v.at].name, v.raw]));
   for (const v of values) {
     const name = tool.params[v.at].name;
@@ -124,9 +134,8 @@ function validate(schema, tool, values, budget) {
   const named = Object.entries(schema).flatMap(([key, value]) =>
     key === 'properties' ? Object.keys(value) : key === 'required' ? value : []);
   for (const name of new Set(named)) {
-    if (schema.required?.includes(name) && !given.has(name)) problems.push(pathName(name) + ': ' + TEXTS.schemaRequired);
+    if (schema.required?.includes(name) && !given.has(name)) found.problems.push(pathName(name) + ': ' + TEXTS.schemaRequired);
   }
-  return problems;
 }
 
 function propertyText(tool, name) {

@@ -6,17 +6,19 @@ import { LIMITS } from './tables.js';
 /** Thrown for patterns that Go does not support, or that exceed a limit. */
 class Unchecked extends Error {}
 
+/** Thrown when the budget of a request is spent. */
+export class TooMuchWork extends Error {}
+
 /** Returns the steps that all patterns of one HTTP request may take together. */
 export const newBudget = () => ({ steps: LIMITS.patternSteps });
 
 /**
  * Reports whether a text has a part that matches a pattern. A pattern that cannot be checked matches every text, as in
  * internal/schema: one with lookaheads, lookbehinds or references, and one that is too large. Classes such as [:alpha:],
- * which only Go has, are not checked here. Once the budget of the request is spent, every pattern matches every text,
- * where internal/schema refuses a value that takes too long.
+ * which only Go has, are not checked here. When the budget is spent, it throws TooMuchWork.
  */
 export function matchesPattern(pattern, text, budget) {
-  if (budget.steps <= 0) return true;
+  if (budget.steps <= 0) throw new TooMuchWork();
   try {
     return compiled(pattern, budget)?.test(text, budget) ?? true;
   } catch (e) {
@@ -230,7 +232,7 @@ class PatternProgram {
   reach(list, number, codes, i, budget) {
     for (const waiting = [number]; waiting.length > 0; ) {
       const n = waiting.pop();
-      if (--budget.steps < 0) throw new Unchecked();
+      if (--budget.steps < 0) throw new TooMuchWork();
       if (this.seen[n] === this.round) continue;
       this.seen[n] = this.round;
       switch (this.kinds[n]) {

@@ -206,6 +206,7 @@ export const TEXTS = {
   schemaBound: "must be %s %s (got %s)",
   schemaEmpty: "must not be empty",
   schemaPattern: "must match the pattern %s (got %s)",
+  schemaWork: "too much work to check against the schema",
   atLeast: "at least",
   atMost: "at most",
   greater: "greater than",
