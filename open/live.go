@@ -228,7 +228,7 @@ func neither(siteErr, serverErr error) error {
 }
 
 // acceptsPosts reports whether the host of a URL that is no live server has accepted a message
-// all the same, which a host of files does not.
+// all the same, which most hosts of files do not.
 func acceptsPosts(err error) bool {
 	var status *client.StatusError
 	return errors.As(err, &status) && status.Status < 300 || errors.As(err, new(*client.UnreadableError))

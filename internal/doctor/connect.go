@@ -78,7 +78,7 @@ func (a *attempt) tap(e *tap.Event) {
 // brokenMessage reports whether a line that is no message is meant to be one. Its error is
 // reported as that of the handshake, and a log on stderr would not help.
 func brokenMessage(line []byte) bool {
-	return line[0] == '{' && bytes.Contains(line[:min(len(line), 100)], []byte(`"jsonrpc"`))
+	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line[:min(len(line), 100)], []byte(`"jsonrpc"`))
 }
 
 // try opens a source, lists what it offers, and closes it.

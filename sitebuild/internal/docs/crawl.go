@@ -93,7 +93,7 @@ func (w *Website) Read(ctx context.Context) (*Set, error) {
 		seen: make(map[string]bool),
 		turn: make(chan struct{}, 1),
 	}
-	// Only robots.txt may lead to another host, which is not to be one of a private network.
+	// Only robots.txt may lead to another host, which must be public.
 	guard := netguard.Guard{
 		Host:     w.start.Hostname(),
 		Loopback: netguard.NamesLoopback(w.start.String()),
