@@ -254,10 +254,12 @@ func (ses *session) replace(why *hangError) {
 		// Not even SIGKILL ends a process in an uninterruptible sleep.
 		closesWithin(c.command.stopTimeout()+4*settleTime, c.stopped)
 	}
+	// Before the calls in flight fail, so that a request that follows such a failure at once is
+	// not sent to this server again.
+	ses.lost(why)
 	if ses.http != nil {
 		ses.http.abort(why)
 	}
-	ses.lost(why)
 }
 
 // signs are externally visible signs of activity.

@@ -23,7 +23,8 @@ func (o *Options) awaitStartup(
 	show func(mcp.Source),
 ) (context.Context, *startup) {
 	p := &startup{done: make(chan struct{})}
-	ctx, p.stop = context.WithCancel(ctx)
+	outer := ctx
+	ctx, p.stop = context.WithCancel(outer)
 	pending, ok := src.(Pending)
 	if !ok {
 		close(p.done)
@@ -45,7 +46,9 @@ func (o *Options) awaitStartup(
 			close(p.done)
 			return
 		}
-		if ctx.Err() == nil { // otherwise the server stops for another reason
+		// Otherwise the server stops for another reason. A Source whose opening ends with the same
+		// context may notice it before ctx does.
+		if ctx.Err() == nil && outer.Err() == nil {
 			p.err = err
 		}
 		close(p.done) // before ctx ends, because failure is called then
