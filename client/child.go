@@ -191,6 +191,7 @@ func (c *child) supervise() {
 	if !closesWithin(settleTime, c.errEnded) {
 		c.stderr.ignoreWrites()
 	}
+	closesWithin(settleTime, c.outEnded) // what it printed last may not have been read yet
 	_ = c.out.Close()
 }
 

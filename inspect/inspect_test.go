@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/inspect"
 	"github.com/slipway-mcp/slipway/internal/process"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -733,6 +734,7 @@ func (d *desk) pausedStream() *stream {
 // A page that reads too slowly loses lines, and gets a snapshot in their place: then it knows which calls still
 // run, and asks how the others have ended. Lines after the snapshot arrive again.
 func TestStreamLosesLines(t *testing.T) {
+	race.SkipLong(t)
 	d := newDesk(t, nil)
 	d.ready("")
 	s := d.pausedStream()

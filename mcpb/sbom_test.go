@@ -11,10 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
 func TestSBOM(t *testing.T) {
+	race.SkipLong(t)
 	dir := server(t,
 		"node_modules/a/package.json", `{"name": "a", "version": "1.0.0", "license": "MIT"}`,
 		"node_modules/@s/b/package.json", `{"name": "@s/b", "version": "2.0.0+x"}`,

@@ -112,7 +112,7 @@ func offersOf(cat *mcp.Catalog) string {
 
 // isSite reports whether a StaticMCP site is at the typed URL.
 func (e *entries) isSite(ctx context.Context) bool {
-	site, _, err := openSiteUnlessStream(ctx, parse(e.arg), &Options{Live: e.opts.Live})
+	site, err := openURL(ctx, parse(e.arg), &Options{Live: e.opts.Live})
 	if err != nil {
 		return false
 	}

@@ -195,7 +195,7 @@ func openLive(
 // openSiteOrServer opens a URL: as a site if it has a manifest, and otherwise as a live
 // server.
 func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
-	site, stream, siteErr := openSiteUnlessStream(ctx, t, opts)
+	site, siteErr := openURL(ctx, t, opts)
 	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil ||
 		strings.HasSuffix(t.arg, "/"+manifest) {
 		return site, siteErr
@@ -205,8 +205,8 @@ func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source
 		return src, nil
 	}
 	var noSite *staticmcp.SiteError
-	cannotBeSite := t.url != nil && t.url.RawQuery != "" || errors.As(siteErr, &noSite) && noSite.PostOnly()
-	if showsServer(err) || cannotBeSite || stream {
+	cannotBeSite := t.url != nil && t.url.RawQuery != "" || errors.As(siteErr, &noSite) && noSite.IsServer()
+	if showsServer(err) || cannotBeSite {
 		return nil, err
 	}
 	if acceptsPosts(err) {
@@ -258,48 +258,6 @@ func showsServer(err error) bool {
 		errors.As(err, new(*client.AuthorizeError)) ||
 		errors.As(err, new(*mcp.Error)) ||
 		errors.As(err, new(*client.BlockedError))
-}
-
-// openSiteUnlessStream opens a site. Some servers answer every request, even for a
-// manifest, with an endless event stream. A concurrent probe detects that and cancels the
-// attempt: stream reports this, and err then says nothing about the URL.
-func openSiteUnlessStream(
-	ctx context.Context,
-	t *target,
-	opts *Options,
-) (site mcp.Source, stream bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	probed := make(chan struct{})
-	go func() {
-		defer close(probed)
-		if isStream(ctx, strings.TrimSuffix(t.arg, "/")+"/"+manifest) {
-			stream = true
-			cancel()
-		}
-	}()
-	site, err = openURL(ctx, t, opts)
-	cancel()
-	<-probed
-	return site, stream && err != nil, err
-}
-
-// isStream reports whether a GET is answered with an event stream.
-func isStream(ctx context.Context, address string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return false
-	}
-	req.Header.Set("Accept", "application/json")
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return false
-	}
-	_ = resp.Body.Close() // only the header matters
-	return isEventStream(resp)
 }
 
 // isEventStream reports whether a response is a stream of server-sent events, which has no end to

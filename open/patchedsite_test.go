@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -19,6 +20,7 @@ import (
 // TestPatchedSite: after each edit of a served folder, answers and searches are those of the folder opened
 // again, and an edit of a text reads no other documents.
 func TestPatchedSite(t *testing.T) {
+	race.SkipLong(t)
 	dir, cache := t.TempDir(), t.TempDir()
 	page := func(n int) string { return filepath.Join(dir, fmt.Sprintf("p%d.md", n)) }
 	edit := func(n int, change func(text string) string) {

@@ -31,8 +31,9 @@ func (e *SiteError) Reason() string {
 // it, such as an address in the local network, or "".
 func (e *SiteError) Detail() string { return site.Detail(e.Err) }
 
-// PostOnly reports whether the host does not allow GET for the manifest, as MCP servers do.
-func (e *SiteError) PostOnly() bool { return errors.As(e.Err, new(*site.PostOnly)) }
+// IsServer reports whether the host answers a request for the manifest as MCP servers do: it does
+// not allow GET, or sends an event stream.
+func (e *SiteError) IsServer() bool { return errors.As(e.Err, new(*site.NotSite)) }
 
 // newSiteError returns the error of an operation that failed at a file of the site.
 func newSiteError(op, file string, err error) *SiteError {

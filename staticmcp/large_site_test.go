@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/sitelint"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -108,6 +109,7 @@ func heap() int64 {
 // TestScale verifies the memory use of a site, and that it does not grow beyond the
 // cache. Times are left to the benchmarks, so that a busy machine does not fail the test.
 func TestScale(t *testing.T) {
+	race.SkipLong(t)
 	for _, tt := range []struct {
 		files  int
 		memory int64

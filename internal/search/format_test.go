@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // FuzzRead feeds untrusted files to the reader, as an attacker would write them.
@@ -214,6 +215,7 @@ func build(t *testing.T, pages []Page) map[string][]byte {
 // TestEditRewritesFewFiles edits one word of one sentence. The row, the file of each word,
 // and the head if a length changes: three files at most.
 func TestEditRewritesFewFiles(t *testing.T) {
+	race.SkipLong(t)
 	pages := bulk(400)
 	before := build(t, pages)
 	if len(before) < 500 {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // randomPage returns a page whose ID, keywords and slugs depend on the number only.
@@ -36,6 +38,7 @@ func randomPage(random *rand.Rand, number int) Page {
 
 // A patched index has the files of one that is built, byte for byte, and the same counts.
 func TestPatch(t *testing.T) {
+	race.SkipLong(t)
 	random := rand.New(rand.NewSource(5))
 	synonyms := [][]string{{"boil", "heat"}, {"lid", "kettle"}}
 	opts := &Options{Language: "en", RowsPerFile: 2, TermBytes: 600, Synonyms: synonyms}

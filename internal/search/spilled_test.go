@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // indexFiles builds an index of many pages whose postings move to a file once they take limit slabs.
@@ -47,6 +49,7 @@ func indexFiles(t *testing.T, limit int, create func() (*os.File, error)) (map[s
 // TestSpilled: an index is the same when postings were in a file, of which nothing remains, or when no
 // file could be created or written.
 func TestSpilled(t *testing.T) {
+	race.SkipLong(t)
 	want, _ := indexFiles(t, 0, nil)
 	dir := t.TempDir()
 	var closed *os.File

@@ -379,7 +379,7 @@ func IsAnswerFile(path string) bool {
 
 // NamesSubject reports whether the text of an error names what it is about.
 func NamesSubject(err error) bool {
-	return errors.As(err, new(*Unavailable)) || errors.As(err, new(SubjectError)) || errors.As(err, new(*PostOnly))
+	return errors.As(err, new(*Unavailable)) || errors.As(err, new(SubjectError)) || errors.As(err, new(*NotSite))
 }
 
 // Detail returns the cause of an error that its text omits, or "".

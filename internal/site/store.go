@@ -108,11 +108,11 @@ type Unavailable struct {
 func (e *Unavailable) Error() string { return e.Text }
 func (e *Unavailable) Unwrap() error { return e.cause }
 
-// PostOnly is the error of a host that does not allow GET for the manifest, so it has a
-// server there and no site. Its text names the host.
-type PostOnly struct{ Text string }
+// NotSite is the error of a host that does not allow GET for the manifest, or answers it with an
+// event stream, so it has a server there and no site. Its text names the host.
+type NotSite struct{ Text string }
 
-func (e *PostOnly) Error() string { return e.Text }
+func (e *NotSite) Error() string { return e.Text }
 
 // TooLarge is the error for a file larger than the limit.
 type TooLarge struct{ Limit int64 }

@@ -219,9 +219,11 @@ func (w *Web) receive(ctx context.Context, resp *http.Response, path string, lim
 		loaded.Unchanged = true
 		return loaded, nil
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" ||
-		kind == "application/xhtml+xml" {
-		return nil, ErrMissing // a web page, whatever the status
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
+	case kind == "text/event-stream" && path == ManifestName:
+		return nil, &NotSite{Text: w.origin + " answers with an event stream"}
+	case kind == "text/html", kind == "application/xhtml+xml", kind == "text/event-stream":
+		return nil, ErrMissing // a web page, or a stream that may have no end, whatever the status
 	}
 	loaded.Stamp = Stamp{
 		etag:         resp.Header.Get("ETag"),
@@ -250,7 +252,7 @@ func (w *Web) status(code int, manifest bool) error {
 	case code >= 300 && code < 400 && manifest:
 		return SubjectError(w.origin + " redirects to an address outside of the site; open that one instead")
 	case code == http.StatusMethodNotAllowed && manifest:
-		return &PostOnly{Text: fmt.Sprintf("%s answers with status %d", w.origin, code)}
+		return &NotSite{Text: fmt.Sprintf("%s answers with status %d", w.origin, code)}
 	case code == http.StatusUnauthorized || manifest:
 		return SubjectError(fmt.Sprintf("%s answers with status %d", w.origin, code))
 	}

@@ -242,8 +242,8 @@ func (r *refreshed) edit() string {
 }
 
 // refreshSteps returns how many random edits are compared with whole builds.
-func refreshSteps() int {
-	if race.Short() { // one goroutine does most of the work
+func refreshSteps(short bool) int {
+	if short { // one goroutine does most of the work
 		return 8
 	}
 	return 20
@@ -253,8 +253,8 @@ func refreshSteps() int {
 func TestRefresh(t *testing.T) {
 	defer docs.SetMaxFull(10_000)()
 	steps := map[sitewriter.Layout]int{
-		sitewriter.Packed:  refreshSteps(),
-		sitewriter.OneFile: refreshSteps() / 4,
+		sitewriter.Packed:  refreshSteps(race.Short()),
+		sitewriter.OneFile: refreshSteps(race.Short()) / 4,
 	}
 	for layout, steps := range steps {
 		t.Run(string(layout)+"layout", func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestRefresh(t *testing.T) {
 // After any change, a refreshed site in memory is the one that a whole build makes.
 func TestRefreshMemory(t *testing.T) {
 	defer docs.SetMaxFull(10_000)()
-	steps := refreshSteps()
+	steps := refreshSteps(race.Short())
 	r := newRefreshed(t, sitewriter.OneFile)
 	r.write = sitewriter.Options{
 		NoIndex:      true,

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/gopkg"
 )
 
 // TestStructuredSize: in the answers about the standard library, structured content is at most
 // twice as large as the text that says the same.
 func TestStructuredSize(t *testing.T) {
+	race.SkipLong(t)
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Skip("no Go toolchain:", err)

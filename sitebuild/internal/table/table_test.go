@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/internal/test/sitetest"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -454,6 +455,7 @@ func catalog(t *testing.T, b *built) *mcp.Catalog {
 
 // TestMemory verifies that little of a long table is kept in memory.
 func TestMemory(t *testing.T) {
+	race.SkipLong(t)
 	const rows = 50_000
 	var b strings.Builder
 	b.WriteString("id,name,kind,note\n")
