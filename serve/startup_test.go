@@ -16,7 +16,9 @@ func (endedFirst) Err() error { return context.Canceled }
 // notOpened is a [Pending] source whose opening fails.
 type notOpened struct{ mcp.Source }
 
-func (notOpened) Opened(context.Context) (mcp.Source, error) { return nil, errors.New("it cannot be opened") }
+func (notOpened) Opened(context.Context) (mcp.Source, error) {
+	return nil, errors.New("it cannot be opened")
+}
 
 // TestStartupThatAnInterruptEnds ensures that an opening that fails because the server is
 // stopped is no failure of the server, even if the opening notices the stop first.
