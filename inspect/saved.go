@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,14 +45,14 @@ func (s *savedCalls) read() (text []byte, tag string, err error) {
 			http: http.StatusNotFound,
 		}
 	}
-	text, err = os.ReadFile(s.file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", failure(http.StatusInternalServerError, "file", "%s cannot be read: %v", filepath.Base(s.file),
-			errors.Unwrap(err))
-	}
-	if len(text) > calltest.MaxFile {
+	text, err = fsutil.ReadFile(s.file, calltest.MaxFile)
+	switch {
+	case errors.As(err, new(*fsutil.TooLargeError)):
 		return nil, "", failure(http.StatusRequestEntityTooLarge, "too_large", "%s has more than %d bytes",
 			filepath.Base(s.file), calltest.MaxFile)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, "", failure(http.StatusInternalServerError, "file", "%s cannot be read: %s", filepath.Base(s.file),
+			fsutil.Reason(err))
 	}
 	sum := sha256.Sum256(text)
 	return text, strconv.Quote(hex.EncodeToString(sum[:8])), nil

@@ -130,8 +130,8 @@ func SelfSignedIdentity(dir string, now time.Time) (id *Identity, created bool, 
 		}
 		created = true
 	}
-	certText, certErr := os.ReadFile(certName)
-	keyText, keyErr := os.ReadFile(keyName)
+	certText, certErr := fsutil.ReadFile(certName, fsutil.MaxPEM)
+	keyText, keyErr := fsutil.ReadFile(keyName, fsutil.MaxPEM)
 	if err := errors.Join(certErr, keyErr); err != nil {
 		return nil, false, err
 	}

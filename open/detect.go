@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
@@ -188,11 +189,7 @@ const maxPeek = 64 << 20
 
 // hasMember reports whether the file at name is a JSON object with one of the members.
 func hasMember(name string, members ...string) bool {
-	info, err := os.Stat(name)
-	if err != nil || !isRegular(info) || info.Size() > maxPeek {
-		return false
-	}
-	text, err := os.ReadFile(name)
+	text, err := fsutil.ReadFile(name, maxPeek)
 	var object map[string]json.RawMessage
 	if err != nil ||
 		json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &object) != nil {

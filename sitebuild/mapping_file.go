@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/tree"
@@ -73,15 +73,7 @@ type loader struct {
 
 // load reads the file at path.
 func load(path string) (*spec, []check.Finding, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info.Size() > maxBytes {
-		return nil, nil, fmt.Errorf("read %s: the file is larger than %d bytes",
-			path, maxBytes)
-	}
-	data, err := os.ReadFile(path)
+	data, err := fsutil.ReadFile(path, maxBytes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -54,7 +54,7 @@ func sourceOf(cmd *cobra.Command, args []string) (*typedSource, error) {
 // readDefinitions returns the text of a definitions file, which is empty if the file does
 // not exist.
 func readDefinitions(file string) ([]byte, error) {
-	text, err := os.ReadFile(file)
+	text, err := fsutil.ReadFile(file, stax.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

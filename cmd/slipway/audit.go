@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -98,9 +99,12 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 	}, nil
 }
 
+// maxAuditKey limits the file with the key for the audit log, in bytes.
+const maxAuditKey = 64 << 10
+
 // readAuditKey reads a key for the audit log. It is never nil.
 func readAuditKey(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := fsutil.ReadSecret(path, maxAuditKey)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -94,11 +95,11 @@ func selfSignedIdentity(cmd *cobra.Command, dir string) (*mcpb.Identity, error) 
 // loadIdentity reads a certificate with its chain and a key, both as PEM. Keys with a
 // passphrase are refused with the command that removes it.
 func loadIdentity(cert, key string) (*mcpb.Identity, error) {
-	certText, err := os.ReadFile(cert)
+	certText, err := fsutil.ReadSecret(cert, fsutil.MaxPEM)
 	if err != nil {
 		return nil, err
 	}
-	keyText, err := os.ReadFile(key)
+	keyText, err := fsutil.ReadSecret(key, fsutil.MaxPEM)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func fixManifest(w io.Writer, name string) error {
 		return usage("unpack it first: slipway bundle unpack "+shell.ShellWord(name)+" DIR",
 			"bundle validate: --fix requires a manifest, and %s is not one", name)
 	}
-	text, err := os.ReadFile(name)
+	text, err := fsutil.ReadFile(name, mcpb.MaxManifest)
 	if err != nil {
 		return unreadableBundle(name, err)
 	}

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -42,7 +42,7 @@ unsafe archive.`,
 				return usage("slipway bundle verify prints it", "bundle verify: %q is not a SHA-256 fingerprint", opts.Fingerprint)
 			}
 			if trust != "" {
-				text, err := os.ReadFile(trust)
+				text, err := fsutil.ReadSecret(trust, fsutil.MaxPEM)
 				if err != nil {
 					return err
 				}

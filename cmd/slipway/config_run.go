@@ -114,7 +114,7 @@ endpoints, for clients that cannot connect to it themselves.
 			one := func(opening context.Context) (mcp.Source, error) {
 				src, err := fleet.OpenServer(opening, merged, args[last], opts)
 				if err != nil && ctx.Err() == nil {
-					err = notRun(err, files[0])
+					err = notRun(err, namedLock(cmd), files[0])
 				}
 				return src, err
 			}
@@ -174,12 +174,13 @@ func (d *definitions) validFor(
 	return merged, nil
 }
 
-// notRun returns the error for a server that cannot be run.
-func notRun(err error, file string) error {
+// notRun returns the error for a server of a file that cannot be run. lock is the lock that --lock
+// names, or "".
+func notRun(err error, lock, file string) error {
 	if f := blocked("config run: "+err.Error(), err); f != nil {
 		return f
 	}
-	if f := stranger("config run: "+err.Error(), err, file); f != nil {
+	if f := stranger("config run: "+err.Error(), err, lock, file); f != nil {
 		return f
 	}
 	f := remoteFailed(serverHint(err, file), "config run: %v", err)

@@ -88,7 +88,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	// Create fails if the file exists, also if it was created meanwhile.
 	err = fsutil.Create(path, 0o644, file.Write)
 	if errors.Is(err, fs.ErrExist) {
-		return badInput(reviewHint(args...),
+		return badInput(reviewHint(l.file, args...),
 			"%s: a lock already exists", path)
 	}
 	if err != nil {

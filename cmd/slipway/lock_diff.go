@@ -28,7 +28,7 @@ characters are shown as escapes. The exit code is 1 if there is a difference.
 				return err
 			}
 			if n := len(slices.DeleteFunc(drifts, lock.Drift.Informational)); n > 0 {
-				return no("slipway lock approve "+typeableSources(args)+" accepts all of it; --server and --item select a part",
+				return no("slipway lock approve "+lockWords(l.file, args)+" accepts all of it; --server and --item select a part",
 					"%s: items that differ: %d", path, n)
 			}
 			return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -35,15 +36,24 @@ func lockFlags(cmd *cobra.Command) {
 		"`action` when a source no longer matches its lock: block or warn")
 }
 
+// namedLock returns the file that --lock names, or "".
+func namedLock(cmd *cobra.Command) string {
+	flag := cmd.Flags().Lookup("lock")
+	if flag == nil || flag.Value.String() == lockOff || flag.Value.String() == lockRequired {
+		return ""
+	}
+	return flag.Value.String()
+}
+
 // lockPath returns the lock that a command verifies its sources against, or "" for none.
 // found reports whether it was found rather than named.
 func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err error) {
 	flag := cmd.Flags().Lookup("lock")
-	switch {
-	case flag == nil || flag.Value.String() == lockOff:
+	if flag == nil || flag.Value.String() == lockOff {
 		return "", false, nil
-	case flag.Value.String() != "" && flag.Value.String() != lockRequired:
-		return flag.Value.String(), false, nil
+	}
+	if named := namedLock(cmd); named != "" {
+		return named, false, nil
 	}
 	path, err = lock.Find(targetsOf(args))
 	var several *lock.SelectionError
@@ -84,9 +94,9 @@ func openLock(path string) (*lock.File, error) {
 // guarding is the lock of a command.
 type guarding struct {
 	*lock.Guard
-	// path is the lock file, and say prints what the lock hides.
-	path string
-	say  func(format string, args ...any)
+	// path is the lock file, named is path if --lock names it, and say prints what the lock hides.
+	path, named string
+	say         func(format string, args ...any)
 
 	exempt []string // definitions files that an automatically found lock does not cover
 
@@ -109,8 +119,9 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 		return nil, err
 	}
 	g := &guarding{
-		path: path,
-		say:  sayer(cmd.ErrOrStderr()),
+		path:  path,
+		named: namedLock(cmd),
+		say:   sayer(cmd.ErrOrStderr()),
 	}
 	file, err := openLock(path)
 	if err != nil {
@@ -261,7 +272,7 @@ func (g *guarding) admit(args []string) error {
 			continue
 		}
 		if err := g.Admit(t.Name, t.Origin); err != nil {
-			return stranger(t.Name+": "+err.Error(), err, args[i])
+			return stranger(t.Name+": "+err.Error(), err, g.named, args[i])
 		}
 	}
 	return nil
@@ -286,17 +297,29 @@ func sourceNames(args []string) (names []string) {
 	return names
 }
 
-// reviewHint returns the commands that show and accept how sources differ from their lock.
-func reviewHint(args ...string) string {
+// lockWords returns the words that follow a command about the lock called named, or about that of the
+// sources if it is "".
+func lockWords(named string, args []string) string {
 	words := typeableSources(args)
+	if named != "" {
+		words = "--lock " + shell.ShellWord(named) + " " + words
+	}
+	return words
+}
+
+// reviewHint returns the commands that show and accept how sources differ from the lock called named,
+// or from their own if it is "".
+func reviewHint(named string, args ...string) string {
+	words := lockWords(named, args)
 	return "slipway lock diff " + words + " shows the differences, slipway lock approve " + words + " accepts them"
 }
 
 // stranger returns the error for a server of args that the lock refuses, or nil for other errors.
-func stranger(text string, err error, args ...string) *failure {
+// named is as for reviewHint.
+func stranger(text string, err error, named string, args ...string) *failure {
 	var refused *lock.RefusedError
 	if !errors.As(err, &refused) {
 		return nil
 	}
-	return denied(reviewHint(args...), "%s", text)
+	return denied(reviewHint(named, args...), "%s", text)
 }

@@ -21,7 +21,7 @@ added or removed. A new version alone is reported, but is not drift.
 			}
 			err = r.print(cmd, []string{path}, c.Findings())
 			if f, ok := err.(*failure); ok {
-				f.hint = reviewHint(args...)
+				f.hint = reviewHint(l.file, args...)
 			}
 			return err
 		},

@@ -77,7 +77,7 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 		defer mu.Unlock()
 		f := blocked("no server can be reached: "+e.Name+": "+e.Err.Error(), e.Err)
 		if f == nil {
-			f = stranger(e.Err.Error(), e.Err, "SOURCE")
+			f = stranger(e.Err.Error(), e.Err, "", "SOURCE")
 		}
 		// The order is that of usefulness to the user: what to permit, where to log in, and what
 		// failed.

@@ -34,6 +34,10 @@ func ReadLimited(r io.Reader, limit int64) ([]byte, error) {
 // errNotRegular is the cause of the error for a pipe, a socket or a device.
 var errNotRegular = errors.New("not a regular file")
 
+// MaxPEM limits a file with a key or certificates in PEM, in bytes. All public authorities take a
+// quarter of it.
+const MaxPEM = 1 << 20
+
 // OpenRegular opens the file at path for reading. A pipe could block forever, already when it is
 // opened, and a device never end: all but regular files and folders are an [*fs.PathError].
 func OpenRegular(path string) (*os.File, error) {
@@ -94,14 +98,9 @@ var ErrNotText = errors.New("the file is not UTF-8 text")
 
 // ReadText is [ReadLimited] for text that editors and shells of any system write: a byte order
 // mark is removed, and UTF-16 with one, which PowerShell 5 writes, is converted to UTF-8.
-// Other text with zero bytes is [ErrNotText]. Unlike [ReadFile], it reads any pipe, through which
-// password managers and shells pass secrets.
+// Other text with zero bytes is [ErrNotText]. It reads any pipe, as [ReadSecret] does.
 func ReadText(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := readClose(f, path, limit)
+	text, err := ReadSecret(path, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +112,16 @@ func ReadText(path string, limit int64) ([]byte, error) {
 		}
 	}
 	return text, nil
+}
+
+// ReadSecret is [ReadLimited] for a file at path. Unlike [ReadFile], it reads any pipe, through which
+// password managers and shells pass secrets, and waits for its writer.
+func ReadSecret(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return readClose(f, path, limit)
 }
 
 // decodeText returns UTF-8 without a byte order mark. Editors on Windows may write UTF-16.

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
@@ -82,7 +83,7 @@ func newExporter(base string, s signal) (*exporter, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if file, variable := env("CERTIFICATE"); file != "" {
-		text, err := os.ReadFile(file)
+		text, err := fsutil.ReadFile(file, fsutil.MaxPEM)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", variable, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -195,6 +196,9 @@ type module struct {
 	rel  string // of the folder within the module, with slashes
 }
 
+// maxModFile limits a go.mod, in bytes.
+const maxModFile = 16 << 20
+
 // module finds the go.mod in the folder or above.
 func (in *Input) module() (module, error) {
 	dir, err := filepath.Abs(in.dir)
@@ -202,7 +206,7 @@ func (in *Input) module() (module, error) {
 		return module{}, err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		data, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		data, err := fsutil.ReadFile(filepath.Join(at, "go.mod"), maxModFile)
 		if err == nil {
 			rel, err := filepath.Rel(at, dir)
 			return module{modulePath(string(data)), filepath.ToSlash(rel)}, err
