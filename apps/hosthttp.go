@@ -6,11 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -205,7 +205,7 @@ func (v *View) writeProxy(w http.ResponseWriter, config proxyConfig) {
 
 // receiveReport takes a report of the browser.
 func (v *View) receiveReport(w http.ResponseWriter, r *http.Request) {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media := mediatype.Of(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodPost || media != "application/csp-report" {
 		http.Error(w, "not a violation report", http.StatusBadRequest)
 		return

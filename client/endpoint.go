@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp/tap"
@@ -170,7 +171,7 @@ func (e *Endpoint) post(
 	ctx context.Context, to *url.URL, header http.Header, body []byte, t *tap.Tapper,
 ) (*http.Response, error) {
 	header["Content-Type"] = []string{"application/json"}
-	header["Accept"] = []string{"application/json, " + eventStream}
+	header["Accept"] = []string{"application/json, " + mediatype.EventStream}
 	r := e.request(ctx, http.MethodPost, header)
 	r.URL = to
 	r.Host = to.Host

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/tap"
@@ -366,8 +367,7 @@ func aboutSession(m *peer.Message) bool {
 }
 
 func isEventStream(resp *http.Response) bool {
-	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(kind), eventStream)
+	return mediatype.Of(resp.Header.Get("Content-Type")) == mediatype.EventStream
 }
 
 // decodeAnswer reads the answer to c from a response that is not an event stream.

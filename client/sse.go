@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
@@ -19,7 +19,6 @@ const (
 	maxResumes    = 5
 	defaultRetry  = time.Second
 	longestRetry  = 30 * time.Second
-	eventStream   = "text/event-stream"
 	headerEventID = "Last-Event-Id"
 )
 
@@ -98,7 +97,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // session.
 func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
 	header, inSession := l.header(nil)
-	header["Accept"] = []string{eventStream}
+	header["Accept"] = []string{mediatype.EventStream}
 	if lastID != "" {
 		header[headerEventID] = []string{lastID}
 	}
@@ -107,8 +106,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	if err != nil {
 		return nil, l.connectionError(ctx, err)
 	}
-	if resp.StatusCode == http.StatusOK &&
-		strings.HasPrefix(resp.Header.Get("Content-Type"), eventStream) {
+	if resp.StatusCode == http.StatusOK && isEventStream(resp) {
 		return resp, nil
 	}
 	status := l.refusal(resp)

@@ -3,11 +3,11 @@ package client
 import (
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
@@ -166,8 +166,7 @@ func (l *httpLink) readRefusal(resp *http.Response) []byte {
 
 // excerpt returns the first line of a body for errors, or "" for HTML.
 func (e *Endpoint) excerpt(resp *http.Response, text []byte) string {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if strings.Contains(kind, "html") {
+	if mediatype.IsHTML(resp.Header.Get("Content-Type")) {
 		return ""
 	}
 	return e.firstLine(string(text))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -260,10 +261,9 @@ func showsServer(err error) bool {
 		errors.As(err, new(*client.BlockedError))
 }
 
-// isEventStream reports whether a response is a stream of server-sent events, which has no end to
-// wait for.
+// isEventStream reports whether a response is a stream of server-sent events, which may have no end.
 func isEventStream(resp *http.Response) bool {
-	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	return mediatype.Of(resp.Header.Get("Content-Type")) == mediatype.EventStream
 }
 
 // nothingAnswers reports whether no host answered at all.

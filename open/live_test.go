@@ -61,7 +61,7 @@ func TestOpenLive(t *testing.T) {
 	}))
 	mux.Handle("/sse/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet { // for any path
-			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Content-Type", "Text/Event-Stream; charset=utf-8; charset=utf-8")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 			return

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -326,7 +327,7 @@ func (a *attempt) webPage() bool {
 	if len(a.heads) == 0 {
 		return false
 	}
-	return strings.HasPrefix(a.heads[len(a.heads)-1].Header.Get("Content-Type"), "text/html")
+	return mediatype.IsHTML(a.heads[len(a.heads)-1].Header.Get("Content-Type"))
 }
 
 // Command checks the server that a command starts. source is the argument that names it for

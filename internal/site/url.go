@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 )
 
 // Web is a store at an HTTP URL.
@@ -219,10 +220,12 @@ func (w *Web) receive(ctx context.Context, resp *http.Response, path string, lim
 		loaded.Unchanged = true
 		return loaded, nil
 	}
-	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
-	case kind == "text/event-stream" && path == ManifestName:
+	kind := resp.Header.Get("Content-Type")
+	stream := mediatype.Of(kind) == mediatype.EventStream
+	switch {
+	case stream && path == ManifestName:
 		return nil, &NotSite{Text: w.origin + " answers with an event stream"}
-	case kind == "text/html", kind == "application/xhtml+xml", kind == "text/event-stream":
+	case stream, mediatype.IsHTML(kind):
 		return nil, ErrMissing // a web page, or a stream that may have no end, whatever the status
 	}
 	loaded.Stamp = Stamp{

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/site"
 	"github.com/slipway-mcp/slipway/staticmcp"
 
@@ -85,7 +85,7 @@ func (c *checker) checkResponses(ctx context.Context, w *site.Web) error {
 			Err: err,
 		}
 	}
-	kind, _, _ := mime.ParseMediaType(found.Header.Get("Content-Type"))
+	kind := mediatype.Of(found.Header.Get("Content-Type"))
 	if kind != "application/json" {
 		c.in(site.ManifestName).Add(ruleWebHeaders, "",
 			"other readers may refuse it: let it send application/json",
@@ -103,7 +103,7 @@ func (c *checker) checkResponses(ctx context.Context, w *site.Web) error {
 		}
 	}
 	if missing.StatusCode == http.StatusOK {
-		kind, _, _ := mime.ParseMediaType(missing.Header.Get("Content-Type"))
+		kind := mediatype.Of(missing.Header.Get("Content-Type"))
 		c.in(absentPath).Add(ruleWebNotFound, "",
 			"some readers take that for an answer: put a 404.html at the root, or switch off the fallback page",
 			"the host answers with status 200 and %q for a missing file", kind)

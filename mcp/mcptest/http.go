@@ -8,10 +8,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
@@ -51,7 +51,7 @@ func (l *httpLink) send(msg []byte, header http.Header) (all bool, err error) {
 
 // receive passes the messages in a response to the client.
 func (l *httpLink) receive(resp *http.Response) error {
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if mediatype.Of(resp.Header.Get("Content-Type")) == mediatype.EventStream {
 		return l.receiveEvents(resp.Body)
 	}
 	body, err := io.ReadAll(resp.Body)

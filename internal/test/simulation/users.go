@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -243,7 +244,7 @@ func (u *user) post(ctx context.Context, target, body string) (reply, error) {
 		r.status, r.begun = 0, true
 		return r, err
 	}
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if mediatype.Of(resp.Header.Get("Content-Type")) == mediatype.EventStream {
 		r.body = lastEvent(r.body)
 	}
 	return r, nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/webpage"
@@ -358,8 +358,7 @@ func (c *crawler) take(resp *http.Response, page *crawled) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("the host answers with status %d", resp.StatusCode)
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind != "text/html" && kind != "application/xhtml+xml" {
+	if !mediatype.IsHTML(resp.Header.Get("Content-Type")) {
 		return nil
 	}
 	final := *resp.Request.URL

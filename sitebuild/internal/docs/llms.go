@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/mediatype"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 )
 
@@ -393,8 +393,8 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (string, error) {
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("the host answers with status %d", resp.StatusCode)
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "text/html" || kind == "application/xhtml+xml" {
+	kind := mediatype.Of(resp.Header.Get("Content-Type"))
+	if mediatype.IsHTML(kind) {
 		return "", errPage
 	}
 	if kind != "" &&
