@@ -155,30 +155,22 @@ func join[T any](
 	parts [][]T,
 	label func(*T) (*string, *json.RawMessage),
 ) ([]T, map[string]ownName, error) {
-	users := make(map[string]int) // distinct parts by name
-	last := make(map[string]int)  // the last part, counted from 1, that uses a name
+	names := make([][]string, len(parts))
 	for i, items := range parts {
+		names[i] = make([]string, len(items))
 		for j := range items {
-			if name, _ := label(&items[j]); last[*name] != i+1 {
-				last[*name] = i + 1
-				users[*name]++
-			}
+			name, _ := label(&items[j])
+			names[i][j] = *name
 		}
 	}
+	visible := u.visibleNames(names)
 	var joined []T
-	owners := make(map[string]ownName, len(users))
+	owners := make(map[string]ownName, len(visible))
 	for i, items := range parts {
 		for _, item := range items {
 			name, raw := label(&item)
 			o := ownName{i, *name}
-			shown := *name
-			switch {
-			case u.opts.Prefix == PrefixAlways, users[*name] > 1 &&
-				u.opts.Prefix != PrefixNever:
-				shown = prefixed(u.parts[i].Name, *name)
-			case u.opts.Prefix != PrefixNever:
-				shown = short(*name)
-			}
+			shown := visible[o]
 			if other, taken := owners[shown]; taken {
 				if other == o {
 					continue

@@ -60,8 +60,10 @@ const (
 // Tools and prompts: a name that several parts use becomes part_name for each of them;
 // opts.Prefix extends that to all names, or to none. Except under [PrefixNever], names
 // are limited to 64 characters: longer ones are cut and end with a hash of the full name.
-// If a resulting name is already taken, the error names both owners: from Union, or, when
-// a part changes later, from Catalog or in the log.
+// A name that is the same as the prefixed one of another part gets a prefix, too, and two
+// prefixed names that are the same end with hashes, so no part can take a name from another.
+// Under [PrefixNever], the error for a shared name has both owners: from Union, or, when a
+// part changes later, from Catalog or in the log.
 //
 // Resources:
 //

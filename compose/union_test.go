@@ -183,6 +183,65 @@ func TestUnionNamesTools(t *testing.T) {
 	}
 }
 
+// TestUnionNamesStayDistinct ensures that no part can take a name from another, or prevent the union,
+// whatever names it chooses, and that names do not depend on the order of the parts.
+func TestUnionNamesStayDistinct(t *testing.T) {
+	type offer struct {
+		part  string
+		tools []string
+	}
+	for _, tt := range []struct {
+		name   string
+		offers []offer
+		want   []string // sorted
+	}{
+		{
+			"a plain name that is the prefixed one of another",
+			[]offer{{"a", []string{"x"}}, {"b", []string{"x"}}, {"c", []string{"a_x"}}},
+			[]string{"a_x", "b_x", "c_a_x"},
+		},
+		{
+			"a part that takes both names of another",
+			[]offer{{"victim", []string{"t"}}, {"evil", []string{"t", "victim_t", "evil_t", "evil_victim_t"}}},
+			[]string{"evil_evil_t", "evil_evil_victim_t", "evil_t", "evil_victim_t", "victim_t"},
+		},
+		{
+			"parts whose names begin with each other",
+			[]offer{{"a", []string{"b_c", "c"}}, {"a_b", []string{"c", "b_c"}}},
+			[]string{"a_b_b_c", "a_b_c_0c1d18f5", "a_b_c_662f0bbb", "a_c"},
+		},
+		{
+			"a name with the hash of another",
+			[]offer{{"a", []string{"b_c", "c"}}, {"a_b", []string{"c", "b_c"}},
+				{"evil", []string{"a_b_c_0c1d18f5", "a_b_c"}}},
+			[]string{"a_b_b_c", "a_b_c_0c1d18f5", "a_b_c_662f0bbb", "a_c", "evil_a_b_c", "evil_a_b_c_0c1d18f5"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var before []string
+			for _, reversed := range []bool{false, true} {
+				offers := slices.Clone(tt.offers)
+				if reversed {
+					slices.Reverse(offers)
+				}
+				var parts []*part
+				for _, o := range offers {
+					parts = append(parts, &part{name: o.part, cat: &mcp.Catalog{Tools: tools(o.tools...)}})
+				}
+				got := toolNames(t, union(t, parts...))
+				slices.Sort(got)
+				if len(slices.Compact(slices.Clone(got))) != len(got) {
+					t.Errorf("tool names %q are not distinct", got)
+				}
+				if tt.want != nil && !slices.Equal(got, tt.want) || before != nil && !slices.Equal(got, before) {
+					t.Errorf("reversed %t: tool names %q, want %q", reversed, got, append(tt.want, before...))
+				}
+				before = got
+			}
+		})
+	}
+}
+
 func TestUnionRefusesWhatItCannotName(t *testing.T) {
 	with := func(name string, names ...string) *part {
 		return &part{name: name, cat: &mcp.Catalog{Tools: tools(names...)}}
@@ -195,8 +254,6 @@ func TestUnionRefusesWhatItCannotName(t *testing.T) {
 		{"no source", nil, "no sources"},
 		{"an empty name", []*part{with("")}, "distinct"},
 		{"two of one name", []*part{with("a"), with("a")}, `"a"`},
-		{"a prefixed name that is taken", []*part{with("a", "x"), with("b", "x"), with("c", "a_x")},
-			`tool "x" of "a" and tool "a_x" of "c" would both be shown as "a_x"`},
 		{"a part that fails", []*part{with("a"), {name: "b", err: errors.New("gone")}}, "b: gone"},
 	}
 	for _, tt := range tests {
