@@ -43,6 +43,7 @@ func TestSizeOfInspect(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the size is that of linux/amd64")
 	}
+	t.Setenv("CGO_ENABLED", "0") // as in releases
 	dir := t.TempDir()
 	file, err := filepath.Abs("inspect.go")
 	if err != nil {
