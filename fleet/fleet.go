@@ -335,8 +335,20 @@ func (f *fleet) join(m *member) {
 // hideColliding hides a server whose changed catalog collides with others, so that these
 // stay available.
 func (f *fleet) hideColliding() {
+	var joined []*member // with their changes, unless these collide
+	for _, m := range f.members {
+		if m.current() == changed {
+			joined = append(joined, m)
+		}
+	}
 	_, collision := f.Catalog(f.quit)
-	if collision == nil || f.quit.Err() != nil {
+	if f.quit.Err() != nil {
+		return
+	}
+	if collision == nil {
+		for _, m := range joined {
+			m.handle(isShown)
+		}
 		return
 	}
 	// Changed servers first, from the end of the file.

@@ -502,6 +502,23 @@ func TestCollisionOfServersThatRun(t *testing.T) {
 	}
 }
 
+// TestCollisionOfAServerThatChangedBefore ensures that the server whose change collides is set aside,
+// rather than a later one in the file that changed long before.
+func TestCollisionOfAServerThatChangedBefore(t *testing.T) {
+	p := openPark(t, &fleet.Options{Prefix: compose.PrefixNever}, entry("a", "1"), entry("b", "2"))
+	if _, _, err := p.call("b_tool", `{"rename":"c_tool","forGood":1}`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the change of b is shown", func() bool { return p.tools() == "a_tool c_tool" })
+	if _, _, err := p.call("a_tool", `{"rename":"c_tool","forGood":1}`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "one of them is set aside", func() bool { return p.tools() == "c_tool" })
+	if _, version, err := p.call("c_tool", "{}"); version != "2" || err != nil {
+		t.Errorf("c_tool = %q, %v, want that of b", version, err)
+	}
+}
+
 // counted is a secret source that counts lookups. Its secret is "token-" and a number.
 type counted struct{ asked, number atomic.Int64 }
 

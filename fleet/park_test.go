@@ -107,14 +107,16 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 			return nil, ctx.Err()
 		}
 	}
-	if name, ok := p.StringArgument("rename"); ok { // temporarily
+	if name, ok := p.StringArgument("rename"); ok { // temporarily, unless for good
 		old := s.name()
 		s.renamed.Store(&name)
 		s.tell(mcp.Change{Tools: true})
-		time.AfterFunc(100*time.Millisecond, func() {
-			s.renamed.Store(&old)
-			s.tell(mcp.Change{Tools: true})
-		})
+		if p.Argument("forGood") == nil {
+			time.AfterFunc(100*time.Millisecond, func() {
+				s.renamed.Store(&old)
+				s.tell(mcp.Change{Tools: true})
+			})
+		}
 	}
 	if p.Argument("touch") != nil {
 		s.tell(mcp.Change{URI: s.resource})
