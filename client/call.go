@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"sync"
@@ -124,6 +125,7 @@ func (c *call) say(l letter) {
 	box.mu.Lock()
 	ring := false
 	if box.size+len(l.params) <= maxSaid {
+		l.params = bytes.Clone(l.params) // a slice would keep the whole message, or batch, in memory
 		box.letters = append(box.letters, l)
 		box.size += len(l.params)
 		ring = !box.rung

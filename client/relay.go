@@ -130,9 +130,10 @@ func (ses *session) notified(m *peer.Message, origin *call) {
 // maxVisits limits the number of pending URL visits.
 const maxVisits = 1000
 
-// visits records who was asked to visit a URL, to notify them on completion.
+// visits records who was asked to visit a URL, to notify them on completion. There is no
+// notification for an id over [server.MaxElicitationID].
 func (ses *session) visits(id string, client mcp.Session) {
-	if id == "" || client == nil {
+	if id == "" || len(id) > server.MaxElicitationID || client == nil {
 		return
 	}
 	ses.mu.Lock()

@@ -31,7 +31,7 @@ type Session interface {
 	// ElicitationComplete notifies the client that the user has completed the elicitation of
 	// mode "url" with that id, so that the client can continue. Over HTTP this requires a GET
 	// stream. The notification only exists in 2025-11-25; nothing is sent to clients of other
-	// versions.
+	// versions, nor for an id over 1 KiB.
 	ElicitationComplete(id string)
 }
 

@@ -413,12 +413,17 @@ func (s *session) deliver(c change) {
 	s.note(c)
 }
 
+// MaxElicitationID is the maximum length in bytes of the id of an elicitation whose completion
+// is reported with [mcp.Session.ElicitationComplete]. Longer ids are dropped, as they are kept
+// until the client reads.
+const MaxElicitationID = 1 << 10
+
 // ElicitationComplete notifies the client that the user has completed the elicitation of
 // mode "url" with that id, so that the client can continue. Over HTTP this requires a GET
 // stream. The notification only exists in 2025-11-25; nothing is sent to clients of other
-// versions.
+// versions, nor for an id over [MaxElicitationID].
 func (s *session) ElicitationComplete(id string) {
-	if s != nil && s.Version() == mcp.Version20251125 {
+	if s != nil && len(id) <= MaxElicitationID && s.Version() == mcp.Version20251125 {
 		s.note(change{id: id})
 	}
 }

@@ -501,6 +501,7 @@ func TestElicitationComplete(t *testing.T) {
 				got := messages(t, p.call(askCall), 1)[0]
 				if session != nil { // absent in 2026-07-28
 					session.ElicitationComplete("e1")
+					session.ElicitationComplete(strings.Repeat("e", mcpserver.MaxElicitationID+1)) // is dropped
 				}
 				heard := p.received()
 				if !v.Modern() {
