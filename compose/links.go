@@ -24,10 +24,11 @@ var (
 	linksOfRead = [][]string{{"contents", "*", "uri"}}
 )
 
-// linkTool points the user interface of a tool at the tool's own part.
-func (m *merged) linkTool(t *mcp.Tool) {
+// linkTool points the user interface of a tool at the tool's own part. left is the remaining
+// work budget of the catalog.
+func (m *merged) linkTool(t *mcp.Tool, left *int) {
 	part := m.tools[t.Name].part
-	link := func(uri string) string { return m.link(part, uri) }
+	link := func(uri string) string { return m.link(part, uri, left) }
 	t.Meta = withLinks(t.Meta, linksOfMeta, link)
 	t.Raw = withLinks(t.Raw, linksOfTool, link)
 }
@@ -37,7 +38,8 @@ func (m *merged) linkCall(part int, r *mcp.CallToolResult) (*mcp.CallToolResult,
 	if r == nil {
 		return r, nil
 	}
-	link := func(uri string) string { return m.link(part, uri) }
+	left := maxMatching
+	link := func(uri string) string { return m.link(part, uri, &left) }
 	if r.Raw != nil {
 		raw, err := rawWithLinks(r.Raw, linksOfCall, link)
 		return &mcp.CallToolResult{Raw: raw}, err
@@ -55,7 +57,8 @@ func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptRes
 	if r == nil {
 		return r, nil
 	}
-	link := func(uri string) string { return m.link(part, uri) }
+	left := maxMatching
+	link := func(uri string) string { return m.link(part, uri, &left) }
 	if r.Raw != nil {
 		raw, err := rawWithLinks(r.Raw, linksOfPrompt, link)
 		return &mcp.GetPromptResult{Raw: raw}, err
@@ -69,11 +72,12 @@ func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptRes
 }
 
 // linkRead does the same for read results. The URI that the part received is replaced by
-// the one that the client sent.
+// the one that the client sent. left is the remaining work budget of the request.
 func (m *merged) linkRead(
 	o ownName,
 	asked string,
 	r *mcp.ReadResourceResult,
+	left *int,
 ) (*mcp.ReadResourceResult, error) {
 	if r == nil {
 		return r, nil
@@ -82,7 +86,7 @@ func (m *merged) linkRead(
 		if uri == o.name {
 			return asked
 		}
-		return m.link(o.part, uri)
+		return m.link(o.part, uri, left)
 	}
 	if r.Raw != nil {
 		raw, err := rawWithLinks(r.Raw, linksOfRead, link)

@@ -27,8 +27,8 @@ const (
 )
 
 // find returns the destination of a URI from a client, and, for toOne, the part and its
-// own URI.
-func (m *merged) find(uri string) (route, ownName, partSet) {
+// own URI. It deducts its cost from left, the remaining work budget of the request.
+func (m *merged) find(uri string, left *int) (route, ownName, partSet) {
 	if o, ok := m.resources[uri]; ok {
 		return toOne, o, nil
 	}
@@ -38,8 +38,7 @@ func (m *merged) find(uri string) (route, ownName, partSet) {
 		}
 		return toOne, ownName{part, name}, nil
 	}
-	left := maxMatching
-	switch c := m.uris.claimsOn(uri, &left); {
+	switch c := m.uris.claimsOn(uri, left); {
 	case len(c.by) > 1 || !c.complete:
 		return toSeveral, ownName{}, c.by
 	case len(c.by) == 1:
@@ -50,15 +49,17 @@ func (m *merged) find(uri string) (route, ownName, partSet) {
 
 // link returns the URI under which clients read a part's uri. It is the same URI unless
 // that would lead to another part. A URI that no part claims stays the same if clients
-// may know its scheme, so that they can open it themselves.
-func (m *merged) link(part int, uri string) string {
+// may know its scheme, so that they can open it themselves. Once left, the work budget of the
+// request, is exhausted, URIs that would have to be compared lead to the part as well, but are
+// longer.
+func (m *merged) link(part int, uri string, left *int) string {
 	if m.labels.of == nil {
 		return uri
 	}
 	if _, _, reserved := m.labels.split(uri); reserved {
 		return m.labels.qualify(part, uri)
 	}
-	switch where, o, _ := m.find(uri); {
+	switch where, o, _ := m.find(uri, left); {
 	case where == toOne && o.part == part:
 		return uri
 	case where == toNone && (openedByClients(uri) || !m.offersResources(part)):
@@ -145,7 +146,7 @@ func (u *union) mergeResources(m *merged) error {
 	}
 	if m.joinsResources {
 		for i := range m.catalog.Tools {
-			m.linkTool(&m.catalog.Tools[i])
+			m.linkTool(&m.catalog.Tools[i], &left)
 		}
 	}
 	for _, s := range shared.all {

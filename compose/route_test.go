@@ -251,6 +251,56 @@ func TestUnionLinksToTheSameSource(t *testing.T) {
 	}
 }
 
+// TestUnionLinksWithOneBudget has a result with so many links that comparing all of them with
+// all templates would take long. The work is limited per result, not per link: the last
+// links are prefixed, and lead to their source as well.
+func TestUnionLinksWithOneBudget(t *testing.T) {
+	var templates []string
+	for i := range 1000 {
+		templates = append(templates, fmt.Sprintf("x:%d/{n}", i))
+	}
+	a := stock("a", append(templates, "x:own/{n}")...)
+	var links, contents, messages []string
+	for i := range 1000 {
+		link := fmt.Sprintf(`{"type":"resource_link","uri":"x:own/%d","name":"r"}`, i)
+		links = append(links, link)
+		contents = append(contents, fmt.Sprintf(`{"uri":"x:own/%d","text":"1"}`, i))
+		messages = append(messages, `{"role":"user","content":`+link+`}`)
+	}
+	raw := func(format string, items []string) *mcp.Raw {
+		r, err := mcp.ParseRaw(fmt.Appendf(nil, format, strings.Join(items, ",")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	a.cat.Tools = []mcp.Tool{{Name: "t"}}
+	a.cat.Prompts = []mcp.Prompt{{Name: "p"}}
+	a.result = &mcp.CallToolResult{Raw: raw(`{"content":[%s]}`, links)}
+	a.read = &mcp.ReadResourceResult{Raw: raw(`{"contents":[%s]}`, contents)}
+	a.prompt = &mcp.GetPromptResult{Raw: raw(`{"messages":[%s]}`, messages)}
+	src := union(t, a, stock("b", "y:1"))
+
+	call, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt, err := src.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := src.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "x:own/asked"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string]*mcp.Raw{"call": call.Raw, "prompt": prompt.Raw, "read": read.Raw} {
+		text := string(got.Bytes())
+		if !strings.Contains(text, `"uri":"x:own/0"`) || !strings.Contains(text, `"uri":"a+x:own/999"`) {
+			t.Errorf("%s: %.100s ... %s", what, text, text[len(text)-100:])
+		}
+	}
+}
+
 func TestUnionSubscribesAtTheSource(t *testing.T) {
 	a, b := watched{stock("a", "x://1", "x://a")}, watched{stock("b", "x://1", "x://b")}
 	src, err := compose.Union(t.Context(), []compose.Named{{Name: "a", Source: a}, {Name: "b", Source: b}}, nil)

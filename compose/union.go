@@ -255,9 +255,10 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 	if err != nil {
 		return nil, err
 	}
-	switch where, o, owners := m.find(params.URI); where {
+	left := maxMatching
+	switch where, o, owners := m.find(params.URI, &left); where {
 	case toOne:
-		return u.readFrom(ctx, m, o, params)
+		return u.readFrom(ctx, m, o, params, &left)
 	case toSeveral:
 		return nil, u.ambiguous(m, params.URI, owners)
 	case toAbsent:
@@ -268,7 +269,7 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 		if !m.offersResources(i) {
 			continue // without the union, clients would not read from it either
 		}
-		result, err := u.readFrom(ctx, m, ownName{i, params.URI}, params)
+		result, err := u.readFrom(ctx, m, ownName{i, params.URI}, params, &left)
 		if !hasCode(err, mcp.CodeResourceNotFound) {
 			return result, err
 		}
@@ -282,9 +283,10 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 	return nil, miss
 }
 
-// readFrom reads the resource that a part calls o.name.
+// readFrom reads the resource that a part calls o.name. left is the remaining work budget of the
+// request.
 func (u *union) readFrom(
-	ctx context.Context, m *merged, o ownName, params *mcp.ReadResourceParams,
+	ctx context.Context, m *merged, o ownName, params *mcp.ReadResourceParams, left *int,
 ) (*mcp.ReadResourceResult, error) {
 	if !m.offersResources(o.part) {
 		return nil, mcp.ResourceNotFound(params.URI, "")
@@ -295,7 +297,7 @@ func (u *union) readFrom(
 	}
 	result, err := u.selectPart(ctx, o.part).ReadResource(ctx, params)
 	if err == nil && m.joinsResources {
-		result, err = m.linkRead(o, asked, result)
+		result, err = m.linkRead(o, asked, result, left)
 	}
 	return result, err
 }
@@ -372,7 +374,8 @@ func (u *union) Subscribe(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	switch where, o, owners := m.find(uri); where {
+	left := maxMatching
+	switch where, o, owners := m.find(uri, &left); where {
 	case toOne:
 		if x, ok := u.parts[o.part].Source.(mcp.Subscriber); ok {
 			return x.Subscribe(ctx, o.name)
@@ -465,7 +468,8 @@ func (m *merged) notify(part int, c mcp.Change, changed func(mcp.Change)) {
 		changed(c)
 		return
 	}
-	where, o, _ := m.find(own)
+	left := maxMatching
+	where, o, _ := m.find(own, &left)
 	if where == toNone || where == toOne && o.part == part && o.name == own {
 		changed(c)
 		c = mcp.Change{}

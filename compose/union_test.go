@@ -26,6 +26,8 @@ type part struct {
 	name   string
 	holds  map[string]bool     // URIs that can be read
 	result *mcp.CallToolResult // returned by tools, if not nil
+	read   *mcp.ReadResourceResult
+	prompt *mcp.GetPromptResult
 	closed error
 
 	mu       sync.Mutex
@@ -58,6 +60,9 @@ func (p *part) ReadResource(_ context.Context, params *mcp.ReadResourceParams) (
 	if params.URI == "x://broken" {
 		return nil, errors.New("disk on fire")
 	}
+	if p.read != nil {
+		return p.read, nil
+	}
 	if !p.holds[params.URI] {
 		return nil, mcp.ResourceNotFound(params.URI, p.name+" does not have it")
 	}
@@ -65,6 +70,9 @@ func (p *part) ReadResource(_ context.Context, params *mcp.ReadResourceParams) (
 }
 
 func (p *part) GetPrompt(_ context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	if p.prompt != nil {
+		return p.prompt, nil
+	}
 	return &mcp.GetPromptResult{Description: p.name + ":" + params.Name + ":" + params.Arguments["a"]}, nil
 }
 
