@@ -18,7 +18,7 @@ const (
 	EventChanged EventKind = "changed" // its catalog
 
 	EventLog         EventKind = "log"         // an irregularity that the Source handled
-	EventWarning     EventKind = "warning"     // its definition does not fit, or a list is missing
+	EventWarning     EventKind = "warning"     // its definition does not fit, or a list or text is incomplete
 	EventUnavailable EventKind = "unavailable" // the other servers are served without it
 	EventUnstarted   EventKind = "unstarted"   // a bundle that is listed from its manifest
 )

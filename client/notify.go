@@ -98,7 +98,7 @@ type Handshake struct {
 	Version      mcp.Version
 	Server       json.RawMessage // serverInfo, or nil
 	Capabilities json.RawMessage // or nil
-	// Instructions are those of the server, or empty.
+	// Instructions are those of the server, cut after 64 KiB, or empty.
 	Instructions string
 }
 

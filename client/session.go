@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -424,7 +425,9 @@ func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	if !ok || version.Modern() {
 		return permanent{fmt.Errorf("the server uses protocol version %q, which is not supported", name)}
 	}
-	ses.learn(version, result, jsonscan.Member(result, "serverInfo"))
+	if err := ses.learn(version, result, jsonscan.Member(result, "serverInfo")); err != nil {
+		return err
+	}
 	return ses.link.tell(ctx, peer.Notification("notifications/initialized", nil))
 }
 
@@ -443,9 +446,8 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 	var versions []string
 	_ = json.Unmarshal(jsonscan.Member(result, "supportedVersions"), &versions)
 	if slices.Contains(versions, version.String()) {
-		ses.learn(version, result,
+		return ses.learn(version, result,
 			jsonscan.Member(jsonscan.Member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
-		return nil
 	}
 	ses.version = 0
 	return &mcp.Error{
@@ -465,16 +467,35 @@ func offers(err error, wanted mcp.Version) bool {
 	return json.Unmarshal(e.Data, &data) == nil && slices.Contains(data.Supported, wanted.String())
 }
 
-// learn stores the results of the handshake.
-func (ses *session) learn(version mcp.Version, result, info []byte) {
+// maxIntroduction limits the instructions, the serverInfo and the capabilities of a server, each.
+// They are sent to every client that connects.
+const maxIntroduction = 64 << 10
+
+// learn stores the results of the handshake. It copies them, as slices would keep the whole
+// message in memory.
+func (ses *session) learn(version mcp.Version, result, info []byte) error {
+	capabilities := jsonscan.Member(result, "capabilities")
+	instructions := memberString(result, "instructions")
+	if len(capabilities) > maxIntroduction || len(info) > maxIntroduction {
+		return permanent{fmt.Errorf("the server answers the handshake with %d bytes of capabilities and %d of serverInfo: "+
+			"the limit is %d KiB each", len(capabilities), len(info), maxIntroduction>>10)}
+	}
+	if len(instructions) > maxIntroduction {
+		ses.src.report(Event{
+			What: EventWarning,
+			Err: fmt.Errorf("the instructions of the server have %d bytes and are cut after %d KiB",
+				len(instructions), maxIntroduction>>10),
+		})
+	}
 	ses.version = version
-	ses.capabilities = json.RawMessage(jsonscan.Member(result, "capabilities"))
-	ses.info = info
-	ses.instructions = memberString(result, "instructions")
+	ses.capabilities = bytes.Clone(capabilities)
+	ses.info = bytes.Clone(info)
+	ses.instructions = truncate(instructions, maxIntroduction)
 	ses.logs = ses.declares("logging")
 	if ses.http != nil {
 		ses.http.setVersion(version)
 	}
+	return nil
 }
 
 // declares reports whether the server has the capability at a path of names.
