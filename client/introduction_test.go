@@ -41,15 +41,19 @@ func introducing(t *testing.T, version mcp.Version, members string) client.Trans
 func TestIntroductionIsLimited(t *testing.T) {
 	const limit = 64 << 10
 	fits := strings.Repeat("x", limit-20)
+	info := func(title string) string { // where each version has it
+		member := `{"name":"s","version":"1","title":"` + title + `"}`
+		return `"serverInfo":` + member + `,"_meta":{"io.modelcontextprotocol/serverInfo":` + member + `}`
+	}
 	tests := []struct{ name, members, refused string }{
 		{"instructions", `"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},` +
 			`"instructions":"1` + strings.Repeat("é", limit) + `"`, ""},
 		{"large capabilities", `"capabilities":{"tools":{"x":"` + fits + `"}}`, ""},
 		{"capabilities", `"capabilities":{"tools":{},"extensions":{"x/y":"` + fits + `"}}`,
 			"bytes of capabilities and"},
-		{"serverInfo", `"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1","title":"` + fits + `"},` +
-			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1","title":"` + fits + `"}}`,
-			"of serverInfo: the limit is 64 KiB each"},
+		{"large serverInfo", `"capabilities":{"tools":{}},` + info(strings.Repeat(fits, 7)), ""},
+		{"serverInfo", `"capabilities":{"tools":{}},` + info(strings.Repeat(fits, 9)),
+			"of serverInfo: the limits are 64 and 512 KiB"},
 	}
 	for _, version := range []mcp.Version{mcp.LatestLegacyVersion, mcp.LatestVersion} {
 		for _, tt := range tests {

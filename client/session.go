@@ -467,18 +467,20 @@ func offers(err error, wanted mcp.Version) bool {
 	return json.Unmarshal(e.Data, &data) == nil && slices.Contains(data.Supported, wanted.String())
 }
 
-// maxIntroduction limits the instructions, the serverInfo and the capabilities of a server, each.
-// They are sent to every client that connects.
-const maxIntroduction = 64 << 10
+// Limits of what is sent to every client that connects.
+const (
+	maxIntroduction = 64 << 10  // of the instructions of a server, and of its capabilities
+	maxServerInfo   = 512 << 10 // icons may be data in their URLs
+)
 
 // learn stores the results of the handshake. It copies them, as slices would keep the whole
 // message in memory.
 func (ses *session) learn(version mcp.Version, result, info []byte) error {
 	capabilities := jsonscan.Member(result, "capabilities")
 	instructions := memberString(result, "instructions")
-	if len(capabilities) > maxIntroduction || len(info) > maxIntroduction {
+	if len(capabilities) > maxIntroduction || len(info) > maxServerInfo {
 		return permanent{fmt.Errorf("the server answers the handshake with %d bytes of capabilities and %d of serverInfo: "+
-			"the limit is %d KiB each", len(capabilities), len(info), maxIntroduction>>10)}
+			"the limits are %d and %d KiB", len(capabilities), len(info), maxIntroduction>>10, maxServerInfo>>10)}
 	}
 	if len(instructions) > maxIntroduction {
 		ses.src.report(Event{
