@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -130,9 +131,10 @@ func CheckPattern(source string) error {
 // Syntax that means something else in Go, translated to Go's notation.
 const (
 	anyButLineEnd = `[^\n\r\x{2028}\x{2029}]`
-	space         = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
-	notSpace      = `\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
-		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	// Both begin and end with a class, so that they cannot become the end of a range.
+	space    = `\p{Zs}\t-\r\x{feff}\p{Zl}\p{Zp}`
+	notSpace = `\w\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
+		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}\w`
 )
 
 // translator rewrites an ECMAScript regular expression in Go's notation.
@@ -185,6 +187,9 @@ func (t *translator) emit(n int, s string) {
 	t.i += n
 }
 
+// keep copies the next n bytes.
+func (t *translator) keep(n int) { t.emit(n, t.src[t.i:t.i+n]) }
+
 // ahead reports whether the rest of the source begins with prefix.
 func (t *translator) ahead(prefix string) bool {
 	return strings.HasPrefix(t.src[t.i:], prefix)
@@ -214,10 +219,9 @@ func (t *translator) inClass(c byte) {
 	case c == ']':
 		t.class = false
 		t.emit(1, "]")
-	case t.ahead("[:") && strings.Contains(t.src[t.i:], ":]"):
+	case t.ahead("[:") && strings.Contains(t.src[t.i+2:], ":]"):
 		// Authors mean a class such as [:alpha:], which Go has and ECMAScript has not.
-		n := strings.Index(t.src[t.i:], ":]") + 2
-		t.emit(n, t.src[t.i:t.i+n])
+		t.keep(2 + strings.Index(t.src[t.i+2:], ":]") + 2)
 	case c == '[':
 		t.emit(1, `\[`)
 	default:
@@ -236,7 +240,7 @@ func (t *translator) escape() error {
 		t.set(space)
 	case c == 'S':
 		t.set(notSpace)
-	case c == 'u':
+	case c == 'u', c == 'x' && t.ahead(`\x{`):
 		return t.unicode()
 	case c == 'c':
 		return t.control()
@@ -249,11 +253,18 @@ func (t *translator) escape() error {
 	case (c == 'p' || c == 'P') &&
 		t.i+2 < len(t.src) &&
 		t.src[t.i+2] == '{':
-		t.property()
+		return t.property()
+	case c == 'Q' && !t.class:
+		// Authors mean a literal text, which Go has and ECMAScript has not.
+		text, _, ended := strings.Cut(t.src[t.i+2:], `\E`)
+		t.keep(2 + len(text))
+		if ended {
+			t.keep(2)
+		}
 	case c >= utf8.RuneSelf:
 		t.i++ // the backslash has no effect
 	default:
-		t.emit(2, t.src[t.i:t.i+2])
+		t.keep(2)
 	}
 	return nil
 }
@@ -267,9 +278,16 @@ func (t *translator) set(ranges string) {
 	t.emit(2, ranges)
 }
 
-// unicode translates \uXXXX, a surrogate pair of them, and \u{X}.
+// errSurrogate is why a pattern is not checked: texts in UTF-8 have no surrogates.
+var errSurrogate = errors.New("half of a surrogate pair cannot be checked")
+
+// unicode translates \uXXXX, a surrogate pair of them, and \u{X}, as well as Go's \x{X}.
 func (t *translator) unicode() error {
-	if t.ahead(`\u{`) {
+	if t.i+2 < len(t.src) && t.src[t.i+2] == '{' {
+		digits, _, _ := strings.Cut(t.src[t.i+3:], "}")
+		if n, err := strconv.ParseUint(digits, 16, 32); err == nil && utf16.IsSurrogate(rune(n)) {
+			return errSurrogate
+		}
 		t.emit(2, `\x`)
 		return nil
 	}
@@ -281,7 +299,7 @@ func (t *translator) unicode() error {
 	if utf16.IsSurrogate(r) {
 		low, _ := t.unit(t.i + n)
 		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-			return errors.New("half of a surrogate pair cannot be checked")
+			return errSurrogate
 		}
 		n = 12
 	}
@@ -310,13 +328,30 @@ func (t *translator) control() error {
 	return errors.New(`"\c" needs a letter`)
 }
 
-// property translates names such as \p{Script=Greek}.
-func (t *translator) property() {
-	t.emit(3, t.src[t.i:t.i+3])
-	for _, prefix := range []string{"Script=", "sc=", "Script_Extensions=", "scx=", "General_Category=", "gc="} {
-		if t.ahead(prefix) {
-			t.i += len(prefix)
-			return
-		}
+// property translates names such as \p{Script=Greek}. Go has neither short names of scripts, such as Grek, nor script
+// extensions.
+func (t *translator) property() error {
+	name, _, _ := strings.Cut(t.src[t.i+3:], "}")
+	key, value, ok := strings.Cut(name, "=")
+	if !ok {
+		t.keep(3)
+		return nil
 	}
+	switch key {
+	case "Script", "sc":
+		_, ok = unicode.Scripts[value]
+	case "General_Category", "gc":
+		_, ok = unicode.Categories[value]
+		if !ok {
+			_, ok = unicode.CategoryAliases[value]
+		}
+	default:
+		ok = false
+	}
+	if !ok {
+		return fmt.Errorf("the property %q cannot be checked", name)
+	}
+	t.keep(3)
+	t.i += len(key) + 1
+	return nil
 }

@@ -187,6 +187,11 @@ func TestPatterns(t *testing.T) {
 		{`^\é$`, []string{"é"}, []string{`\é`}},
 		{`^[[:digit:].]+$`, []string{"1.2"}, []string{"a"}},
 		{`^(a|b)*?é$`, []string{"abé"}, []string{"ac"}},
+		{`^[\s-x][-\s][\w-\S]$`, []string{" --", "-\u2028é", "x a"}, []string{"y--", "-x-", "x- "}},
+		{`^[[:].$`, []string{"[a", ":😀"}, []string{"[\r", "]a"}},
+		{`^\Qa.\s[\E.$`, []string{`a.\s[x`}, []string{`ab [x`, "a.\\s[\r"}},
+		{`^\x{e9}\u{00e9}$`, []string{"éé"}, []string{"é"}},
+		{`^(?i:k)s$`, []string{"\u212as", "Ks"}, []string{"K\u017f"}},
 	} {
 		t.Run(tt.pattern, func(t *testing.T) {
 			quoted := strings.ReplaceAll(tt.pattern, `\`, `\\`)
@@ -258,6 +263,17 @@ func TestUncheckedPatterns(t *testing.T) {
 			[]string{`"b"`},
 			nil,
 		},
+		{"half a pair in braces", `{"pattern":"\\u{d83d}|\\x{DE00}"}`, nil, []string{`"b"`}, nil},
+		{
+			"short name of a script",
+			`{"pattern":"^\\p{sc=Latn}$"}`,
+			[]string{`/pattern: pattern "^\\p{sc=Latn}$" is not checked: the property "sc=Latn" cannot be checked`},
+			[]string{`"b"`, `"β"`},
+			nil,
+		},
+		{"script extensions", `{"pattern":"^\\p{scx=Greek}$"}`, nil, []string{`"\u0342"`, `"b"`}, nil},
+		{"category as a script", `{"pattern":"^\\p{Script=Lu}$"}`, nil, []string{`"b"`}, nil},
+		{"range up to a class", `{"pattern":"^[\\t-\\s]$"}`, nil, []string{`"b"`}, nil},
 		{"not", `{"not":` + ahead + `}`, nil, []string{`"x"`, `"y"`}, nil},
 		{"not of a certain part", `{"not":{"type":"string","items":` + ahead + `}}`, nil, []string{`"x"`, `5`}, nil},
 		{"oneOf", `{"oneOf":[` + ahead + `,{"type":"string"}]}`, nil, []string{`"x"`}, nil},
@@ -297,22 +313,24 @@ func TestUncheckedPatterns(t *testing.T) {
 // TestLongPatterns verifies that patterns for long texts accept them: their programs are large, and
 // following them takes little work.
 func TestLongPatterns(t *testing.T) {
-	for pattern, part := range map[string]string{
-		`^.{1,1000}$`:                "x",
-		`^\\w{1,1000}$`:              "x",
-		`^.{0,600}$`:                 "é",
-		`^(a|b){500}$`:               "a",
-		`^([a-z]{1,20} ?){1,60}$`:    "abc ",
-		`^(https?://)?[^ ]{1,1000}$`: "h",
+	for _, tt := range []struct {
+		pattern, part string
+		count, texts  int // parts of a text, and texts
+	}{
+		{`^.{1,1000}$`, "x", 500, 21},
+		{`^\\w{1,1000}$`, "x", 500, 21},
+		{`^.{0,600}$`, "é", 500, 21},
+		{`^(a|b){500}$`, "a", 500, 21},
+		{`^([a-z]{1,20} ?){1,40}$`, "abc ", 40, 3}, // a word can end anywhere, so this takes more work
+		{`^(https?://)?[^ ]{1,1000}$`, "h", 500, 21},
 	} {
-		count := 500
-		if strings.Contains(pattern, "60}") {
-			count = 60
+		s := mustCompile(t, `{"items":{"pattern":"`+tt.pattern+`"}}`)
+		if notes := s.Notes(); len(notes) > 0 {
+			t.Errorf("%s is not checked: %q", tt.pattern, notes)
 		}
-		s := mustCompile(t, `{"items":{"pattern":"`+pattern+`"}}`)
-		text := `"` + strings.Repeat(part, count) + `"`
-		if err := s.Validate([]byte("[" + text + strings.Repeat(","+text, 20) + "]")); err != nil {
-			t.Errorf("%s: %v", pattern, err)
+		text := `"` + strings.Repeat(tt.part, tt.count) + `"`
+		if err := s.Validate([]byte("[" + text + strings.Repeat(","+text, tt.texts-1) + "]")); err != nil {
+			t.Errorf("%s: %v", tt.pattern, err)
 		}
 	}
 }
