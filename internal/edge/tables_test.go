@@ -10,13 +10,16 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -247,7 +250,9 @@ func tables(t *testing.T) []byte {
 	// The counts and the depth of a pattern are those of regexp/syntax. The steps of all patterns of a request take about
 	// half a second at most.
 	b.WriteString("  patternCount: 1000,\n  patternDepth: 1000,\n  patternSteps: 5000000,\n")
-	b.WriteString("  patterns: 100,\n  patternCharacters: 1000,\n};\n\n")
+	// The compiled patterns that are kept take about 50 bytes a state.
+	b.WriteString("  patternStates: 100000,\n};\n\n")
+	writeProperties(&b)
 
 	b.WriteString("export const SEARCH = {\n")
 	for _, c := range searchConstants {
@@ -259,6 +264,26 @@ func tables(t *testing.T) []byte {
 	writeNames(t, &b, sources)
 	writeTexts(t, &b, sources)
 	return b.Bytes()
+}
+
+// writeProperties writes the names of Unicode properties that patterns of package regexp can have.
+func writeProperties(b *bytes.Buffer) {
+	names := func(all ...iter.Seq[string]) string {
+		var known []string
+		for _, names := range all {
+			for name := range names {
+				if _, err := regexp.Compile(`\p{` + name + `}`); err == nil {
+					known = append(known, name)
+				}
+			}
+		}
+		slices.Sort(known)
+		return strings.Join(known, " ")
+	}
+	fmt.Fprintf(b, "// The properties of patterns that Go knows.\n"+
+		"export const CATEGORIES = %s;\nexport const SCRIPTS = %s;\n\n",
+		script(names(maps.Keys(unicode.Categories), maps.Keys(unicode.CategoryAliases))),
+		script(names(maps.Keys(unicode.Scripts))))
 }
 
 // writeRanking writes the weights and limits of the ranking.
