@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +181,25 @@ console.log(JSON.stringify({ Small, Large, Again: steps(large(0)) }));
 `, nil, &got)
 	if got.Small > 100 || got.Large > 100 || got.Again < 10_000 {
 		t.Errorf("%+v, want patterns kept up to a limit", got)
+	}
+}
+
+// TestTooMuchWork verifies that the client learns why a value is refused, also if it has more problems than are shown.
+func TestTooMuchWork(t *testing.T) {
+	var got string
+	runPatterns(t, `
+const inputSchema = JSON.stringify({ properties: { a: { items: { pattern: '[a-z]{1,400}!' } } } });
+const tool = { name: 't', inputSchema, params: readParams(inputSchema) };
+try {
+  readArguments(tool, JSON.stringify({ a: Array(200).fill('x'.repeat(300)) }), newBudget());
+} catch (e) {
+  console.log(JSON.stringify(e.message));
+}
+`, nil, &got)
+	want := regexp.MustCompile(`^[^;]*(a\[\d+\]: must match [^;]*; ){16}too much work to check against the schema; ` +
+		`and [1-9]\d* more$`)
+	if !want.MatchString(got) {
+		t.Errorf("%s, want 16 problems and the reason", got)
 	}
 }
 

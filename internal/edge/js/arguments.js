@@ -101,26 +101,28 @@ function unknownArgument(tool, name) {
 function checkArguments(tool, values, budget) {
   const schema = JSON.parse(tool.inputSchema);
   let problems = validate(schema, tool, values, budget);
-  if (problems.length > 0 && values.some((v) => v.raw === 'null')) {
+  if (problems !== '' && values.some((v) => v.raw === 'null')) {
     problems = validate(schema, tool, values.filter((v) => v.raw !== 'null'), budget);
   }
-  if (problems.length > 0) {
-    const shown = problems.slice(0, LIMITS.problems).join('; ');
-    const more = problems.length > LIMITS.problems ? format(TEXTS.schemaMore, problems.length - LIMITS.problems) : '';
-    throw new InvalidArguments(TEXTS.argumentsInvalid + tool.name + ': ' + shown + more);
-  }
+  if (problems !== '') throw new InvalidArguments(TEXTS.argumentsInvalid + tool.name + ': ' + problems);
 }
 
-/** Returns the problems of all values. If checking them takes too much work, that is the last one, as in internal/schema. */
+/**
+ * Returns the problems of all values as a text. If checking them takes too much work, that comes after the problems that
+ * are shown, as in internal/schema.
+ */
 function validate(schema, tool, values, budget) {
   const found = { problems: [], budget };
+  const work = [];
   try {
     checkAll(schema, tool, values, found);
   } catch (e) {
     if (!(e instanceof TooMuchWork)) throw e;
-    found.problems.push(TEXTS.schemaWork);
+    work.push(TEXTS.schemaWork);
   }
-  return found.problems;
+  const more = found.problems.length - LIMITS.problems;
+  const shown = [...found.problems.slice(0, LIMITS.problems), ...work].join('; ');
+  return more > 0 ? shown + format(TEXTS.schemaMore, more) : shown;
 }
 
 function checkAll(schema, tool, values, found) {
@@ -214,7 +216,7 @@ function checkScalar(schema, raw, text, budget, fail) {
     const { minLength = 0, maxLength = -1 } = schema;
     if (length === 0 && minLength === 1) fail(TEXTS.schemaEmpty);
     else checkCount(length, minLength, maxLength, 'character', fail);
-    if (schema.pattern && !matchesPattern(schema.pattern, JSON.parse(raw), budget)) {
+    if (typeof schema.pattern === 'string' && !matchesPattern(schema.pattern, JSON.parse(raw), budget)) {
       fail(format(TEXTS.schemaPattern, shorten(member(text, 'pattern')), describe(raw)));
     }
   } else if (raw[0] === '[') checkCount(elements(raw).length, schema.minItems ?? 0, schema.maxItems ?? -1, 'item', fail);
