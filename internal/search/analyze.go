@@ -29,7 +29,7 @@ type token struct {
 // analyzer splits texts into tokens. It is not safe for concurrent use.
 type analyzer struct {
 	// lang is the language of the texts, stops its words that are not indexed, and weak those
-	// that count less in a query.
+	// that get a lower weight in queries.
 	lang  language
 	stops map[string]bool
 	weak  map[string]bool

@@ -31,7 +31,7 @@ type language struct {
 	Code string `json:"code"`
 	// Stops are the stop words, separated by spaces. They also serve to detect the language.
 	Stops string `json:"stops"`
-	// Weak are words that count less in a query, as texts about anything have them.
+	// Weak are common words that get a lower weight in queries, in the same form as Stops.
 	Weak string `json:"weak"`
 	// Elides reports whether an apostrophe ends a word, as in l'eau.
 	Elides bool `json:"elides"`

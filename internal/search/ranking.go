@@ -28,10 +28,10 @@ type ranking struct {
 	// CoverageBase is the share of the score of a page that has none of the words; the rest
 	// is for the share of words that it has.
 	CoverageBase float64 `json:"coverageBase"`
-	// FrequentShare is how much of the rarity of a word is that of the most frequent word that
-	// was looked up for the same word of the query, such as a synonym.
+	// FrequentShare is the share of a word's rarity that comes from the most frequent term in its
+	// group, such as a synonym.
 	FrequentShare float64 `json:"frequentShare"`
-	// AsWeak is for words that texts about anything have, such as "another" and "make".
+	// AsWeak is for common words, such as "another" and "twice".
 	AsWeak float64 `json:"asWeak"`
 	// The weights of terms that do not occur literally in the query.
 	AsCompound float64 `json:"asCompound"`
