@@ -47,9 +47,10 @@ type builtSite struct {
 }
 
 // inputs are the sites of the repository: documents, tables with an API, prompts, templates and
-// resources, and documents with versions and languages.
+// resources, documents with versions and languages, and documents with synonyms of their owner.
 var inputs = []string{
 	"../../docs", "../../examples/atlas", "../../examples/http-reference-source", "testdata/editions",
+	"testdata/synonyms",
 }
 
 // buildSites builds every input.
@@ -220,7 +221,9 @@ func (b *builtSite) searches(t *testing.T) []probe {
 		"\u0130stanbul ΣΑΣ 𐐀𐐁",
 		// words that no page has, with synonyms; words that count less; one of them that is corrected
 		"make another photo of the portrait thumbnail", "how do I purge everything again",
-		"invoice mutex verifiable", "elsewher nothin"}
+		"invoice mutex verifiable", "elsewher nothin", "img photo anothr valve",
+		// synonyms of several words, added for a word and found in the query
+		"sso valve", "saml single sign", "sluice and water gate", "watergate valve"}
 	for i := range cat.Resources {
 		if i%3 == 0 {
 			phrases = append(phrases, cat.Resources[i].Name+" "+cat.Resources[i].Description)

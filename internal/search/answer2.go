@@ -230,9 +230,10 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 		if encoded == "" {
 			continue
 		}
-		rarity := idf(a.head.Pages, pagesWith(encoded))
+		with := pagesWith(encoded)
+		rarity := idf(a.head.Pages, with)
 		if !t.compound {
-			common := idf(a.head.Pages, frequent[min(t.group, 31)])
+			common := idf(a.head.Pages, max(with, frequent[min(t.group, 31)]))
 			rarity = float64((1-r.FrequentShare)*rarity) + float64(r.FrequentShare*common)
 		}
 		weight := float64(t.weight * rarity)
@@ -269,10 +270,10 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 
 // mostFrequent returns, for each word of the query, the number of pages with the most frequent of
 // the terms that were looked up for it: a rare word for something that most pages have by another
-// name tells little.
+// name tells little. One of several words of a synonym is no such name.
 func (a *answer2) mostFrequent(terms []wanted) (pages [32]int) {
 	for _, t := range terms {
-		if g := min(t.group, 31); !t.compound {
+		if g := min(t.group, 31); !t.compound && !t.part {
 			pages[g] = max(pages[g], pagesWith(a.postings(t.term)))
 		}
 	}

@@ -61,6 +61,7 @@ type wanted struct {
 	compound bool
 	literal  bool // digits or a short word: not corrected as a typing error
 	synonym  bool // not a word of the query
+	part     bool // one of several words of a synonym, so not a name for the same thing by itself
 }
 
 // candidate is a page with its score for the query.
@@ -251,10 +252,8 @@ func (q *question) terms(query string) []wanted {
 		case t.compound:
 			w.weight = weigh().AsCompound
 			w.group = max(0, group-1)
-		case q.an.weak[t.word]:
-			w.weight = weigh().AsWeak
-			group++
 		default:
+			w.weight = q.weightOf(t)
 			group++
 		}
 		all = append(all, w)
@@ -267,6 +266,14 @@ func (q *question) terms(query string) []wanted {
 	}
 	renumber(telling)
 	return withHeading(telling)
+}
+
+// weightOf returns the weight of a word in a query.
+func (q *question) weightOf(t token) float64 {
+	if q.an.weak[t.word] {
+		return weigh().AsWeak
+	}
+	return 1
 }
 
 // withHeading adds the term for headings that consist of the other terms.
@@ -317,7 +324,7 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 			unknown = append(unknown, t)
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(t wanted) bool { return promoteSynonyms(known, t) })
+	unknown = slices.DeleteFunc(unknown, func(t wanted) bool { return q.promoteSynonyms(known, t) })
 	if len(unknown) == 0 {
 		return known, nil
 	}
@@ -345,7 +352,7 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 				known = append(known, wanted{
 					term:   n.term,
 					word:   word,
-					weight: float64(weight * t.weight),
+					weight: float64(weight * min(t.weight, q.weightOf(n))),
 					group:  t.group,
 				})
 			})
@@ -354,14 +361,34 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 	return q.distinct(known)
 }
 
-// promoteSynonyms raises the weight of the synonyms of a word that no page has: they are what
-// represents it. It reports whether there are any.
-func promoteSynonyms(known []wanted, unknown wanted) bool {
+// promoteSynonyms raises the weight of synonyms that replace a word missing from every page. These
+// are the terms added for the word, and its synonyms that are in the query or were added for another
+// word of it. It reports whether there are any.
+func (q *question) promoteSynonyms(known []wanted, unknown wanted) bool {
 	promoted := false
+	promote := func(t *wanted) {
+		t.weight = max(t.weight, float64(weigh().AsOnlySynonym*unknown.weight))
+		promoted = true
+	}
 	for i := range known {
 		if t := &known[i]; t.synonym && t.group == unknown.group {
-			t.weight = max(t.weight, float64(weigh().AsOnlySynonym*unknown.weight))
-			promoted = true
+			promote(t)
+		}
+	}
+	groups, _ := q.synonyms()
+	for _, group := range groups {
+		if !slices.Contains(group, unknown.term) {
+			continue
+		}
+		for _, member := range group {
+			if findPhrase(known, member) < 0 {
+				continue
+			}
+			for i := range known {
+				if t := &known[i]; slices.Contains(strings.Fields(member), t.term) {
+					promote(t)
+				}
+			}
 		}
 	}
 	return promoted
@@ -397,21 +424,32 @@ func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
 			if at < 0 {
 				continue
 			}
-			for term := range strings.FieldsSeq(strings.Join(slices.Delete(slices.Clone(group), i, i+1), " ")) {
-				if findPhrase(terms, term) < 0 {
-					terms = append(terms, wanted{
-						term:    term,
-						word:    term,
-						weight:  float64(factor * given[at].weight),
-						group:   given[at].group,
-						synonym: true,
-					})
+			for j, other := range group {
+				if j != i {
+					terms = appendSynonym(terms, other, given[at], factor)
 				}
 			}
 			break
 		}
 	}
 	return terms, q.fetch(terms)
+}
+
+// appendSynonym appends the terms of a synonym of a word of the query that are not wanted yet.
+func appendSynonym(terms []wanted, synonym string, of wanted, factor float64) []wanted {
+	for term := range strings.FieldsSeq(synonym) {
+		if findPhrase(terms, term) < 0 {
+			terms = append(terms, wanted{
+				term:    term,
+				word:    term,
+				weight:  float64(factor * of.weight),
+				group:   of.group,
+				synonym: true,
+				part:    term != synonym,
+			})
+		}
+	}
+	return terms
 }
 
 // findPhrase returns the place of the first word of a phrase among terms, if they have all

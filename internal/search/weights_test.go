@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/search"
 )
 
-// TestWhatCounts: what decides between two pages, of which each has one word of the query that the
+// TestWhatCounts verifies which of two pages comes first if each has a word of the query that the
 // other lacks, or both have the same words in different places.
 func TestWhatCounts(t *testing.T) {
 	long := strings.Repeat("Rows and columns follow. ", 20)
@@ -20,6 +20,7 @@ func TestWhatCounts(t *testing.T) {
 	}
 	tests := map[string]struct {
 		query, want string
+		synonyms    [][]string
 		pages       []search.Page
 	}{
 		"the beginning of a page": {
@@ -54,16 +55,56 @@ func TestWhatCounts(t *testing.T) {
 				page("c", "Third", "", "A valve made of steel."),
 				page("d", "Fourth", "", "A valve made of brass.")),
 		},
-		"a word that texts about anything have": {
+		"a common word": {
 			query: "another valve", want: "b",
 			pages: append(filler(4, "Anything else."),
 				page("a", "First", "", "There is another one."),
 				page("b", "Second", "", "There is a valve."),
-				page("c", "Third", "", "There is a valve of steel, beside the others that were built."))},
+				page("c", "Third", "", "There is a valve of steel, beside the others that were built.")),
+		},
+		"a misspelt common word": {
+			query: "anothr valve", want: "b",
+			pages: append(filler(7, "Anything else."),
+				page("a", "First", "", "Another one."),
+				page("b", "Second", "", "A valve."),
+				page("c", "Third", "", "A valve made of steel."),
+				page("d", "Fourth", "", "A valve made of brass.")),
+		},
+		// Eight pages have "again", which is no name for a retry.
+		"a rare word beside common ones": {
+			query: "retry the valve", want: "b",
+			pages: append(filler(8, "It is read again."),
+				page("a", "First", "", "A valve made of steel."),
+				page("b", "Second", "", "A retry is short."),
+				page("c", "Third", "", "A valve made of brass.")),
+		},
+		// Eight pages have "single" and "sign", of which neither means SSO.
+		"a rare word for a phrase of frequent words": {
+			query: "sso valve", want: "b",
+			synonyms: [][]string{{"sso", "single sign-on"}},
+			pages: append(filler(8, "Every single sign is red."),
+				page("a", "First", "", "A valve made of steel."),
+				page("b", "Second", "", "SSO is short."),
+				page("c", "Third", "", "A valve made of brass.")),
+		},
+		"two words that no page has, with the same synonym": {
+			query: "picture photo", want: "b",
+			pages: []search.Page{
+				page("a", "First", "", "A photon hits another photon."),
+				page("b", "Second", "", "An image of it."),
+			},
+		},
+		"a word that no page has, with a synonym in the query": {
+			query: "sso with single sign-on", want: "b",
+			synonyms: [][]string{{"sso", "single sign-on"}},
+			pages: append(filler(8, "Every single sign is red."),
+				page("a", "First", "", "Ssop, ssop and ssop."),
+				page("b", "Single sign", "", "It is short.")),
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := ask(t, index(t, &search.Options{Language: "en"}, tt.pages), tt.query)
+			r := ask(t, index(t, &search.Options{Language: "en", Synonyms: tt.synonyms}, tt.pages), tt.query)
 			if len(r.Hits) == 0 || r.Hits[0].Page != tt.want {
 				t.Errorf("%q finds %+v first, want %s", tt.query, r.Hits[:min(2, len(r.Hits))], tt.want)
 			}

@@ -111,15 +111,12 @@ function wantedTerms(q, query) {
   for (const t of tokens(q.analyzer, query)) {
     if (seen.has(t.term) || all.length >= SEARCH.maxTerms) continue;
     seen.add(t.term);
-    const w = { term: t.term, word: t.word, weight: 1, group, compound: t.compound };
+    const w = { term: t.term, word: t.word, weight: weightOf(q, t), group, compound: t.compound };
     w.literal = /[0-9]/.test(t.word) || Array.from(t.word).length < 4;
     if (t.compound) {
       w.weight = SEARCH.asCompound;
       w.group = Math.max(0, group - 1);
-    } else {
-      if (q.analyzer.weak.has(t.word)) w.weight = SEARCH.asWeak;
-      group++;
-    }
+    } else group++;
     all.push(w);
     if (!t.stop) telling.push(w);
   }
@@ -131,6 +128,9 @@ function wantedTerms(q, query) {
   }
   return withHeading(telling);
 }
+
+/** Returns the weight of a word in a query. */
+const weightOf = (q, t) => (q.analyzer.weak.has(t.word) ? SEARCH.asWeak : 1);
 
 /** Adds the term for headings that consist of the other terms. */
 function withHeading(terms) {
@@ -150,7 +150,7 @@ async function replaceUnknown(q, terms) {
     else if (q.reader.has(plain(t.word))) known.push({ ...t, term: plain(t.word) });
     else if (!t.compound && !t.synonym) unknown.push(t);
   }
-  unknown = unknown.filter((t) => !promoteSynonyms(known, t));
+  unknown = unknown.filter((t) => !promoteSynonyms(q, known, t));
   if (unknown.length === 0) return known;
   for (const t of unknown) {
     const words = await q.reader.words(t.word);
@@ -163,17 +163,30 @@ async function replaceUnknown(q, terms) {
     if (found.length === 0) continue;
     if (!q.result.replaced.some((x) => x.word === t.word)) q.result.replaced.push({ word: t.word, instead: found });
     for (const word of found) {
-      for (const n of tokens(q.analyzer, word)) known.push({ term: n.term, word, weight: weight * t.weight, group: t.group });
+      for (const n of tokens(q.analyzer, word)) {
+        known.push({ term: n.term, word, weight: weight * Math.min(t.weight, weightOf(q, n)), group: t.group });
+      }
     }
   }
   return distinct(q, known);
 }
 
-/** Raises the weight of the synonyms of a word that no page has, and reports whether there are any. */
-function promoteSynonyms(known, unknown) {
-  const synonyms = known.filter((t) => t.synonym && t.group === unknown.group);
+/**
+ * Raises the weight of synonyms that replace a word missing from every page: those added for it, and those that
+ * are in the query or were added for another word of it. It reports whether there are any.
+ */
+function promoteSynonyms(q, known, unknown) {
+  const synonyms = new Set(known.filter((t) => t.synonym && t.group === unknown.group));
+  for (const group of q.reader.synonyms().groups) {
+    if (!group.includes(unknown.term)) continue;
+    for (const member of group) {
+      if (findPhrase(known, member) < 0) continue;
+      const parts = fields(member);
+      for (const t of known) if (parts.includes(t.term)) synonyms.add(t);
+    }
+  }
   for (const t of synonyms) t.weight = Math.max(t.weight, SEARCH.asOnlySynonym * unknown.weight);
-  return synonyms.length > 0;
+  return synonyms.size > 0;
 }
 
 /** Keeps the entry of each term with the largest weight, and fetches all. */
@@ -198,7 +211,7 @@ async function addSynonyms(q, terms) {
       if (j === i) return;
       for (const term of fields(other)) {
         if (findPhrase(terms, term) >= 0) continue;
-        terms.push({ term, word: term, weight: factor * from.weight, group: from.group, synonym: true });
+        terms.push({ term, word: term, weight: factor * from.weight, group: from.group, synonym: true, part: term !== other });
       }
     });
   });

@@ -133,11 +133,7 @@ export class Reader2 {
   }
 
   idf(term) {
-    return this.weightOf(this.postings(term));
-  }
-
-  weightOf(encoded) {
-    return this.idfOf(pagesWith(encoded));
+    return this.idfOf(pagesWith(this.postings(term)));
   }
 
   idfOf(pages) {
@@ -209,12 +205,15 @@ export class Reader2 {
     return out.sort(byScore);
   }
 
-  /** Returns, for each word of the query, the number of pages with the most frequent of its terms. */
+  /**
+   * Returns, for each word of the query, the number of pages with the most frequent of its terms, without those
+   * that are one of several words of a synonym.
+   */
   mostFrequent(terms) {
     const pages = new Array(32).fill(0);
     for (const t of terms) {
       const g = Math.min(t.group, 31);
-      if (!t.compound) pages[g] = Math.max(pages[g], pagesWith(this.postings(t.term)));
+      if (!t.compound && !t.part) pages[g] = Math.max(pages[g], pagesWith(this.postings(t.term)));
     }
     return pages;
   }
@@ -223,9 +222,10 @@ export class Reader2 {
     const encoded = this.postings(t.term);
     if (encoded === '') return;
     const l = this.head.layout;
-    let rarity = this.weightOf(encoded);
+    const all = pagesWith(encoded);
+    let rarity = this.idfOf(all);
     if (!t.compound) {
-      const common = this.idfOf(frequent[Math.min(t.group, 31)]);
+      const common = this.idfOf(Math.max(all, frequent[Math.min(t.group, 31)]));
       rarity = (1 - SEARCH.frequentShare) * rarity + SEARCH.frequentShare * common;
     }
     const weight = t.weight * rarity;
