@@ -33,6 +33,7 @@ is a difference.
 				return withSource(cmd, args[1], func(two *openSource) error {
 					t := newTracker(cmd, countOnly)
 					o.Compared = t.compared
+					o.Names = [2]string{one.arg, two.arg}
 					t.tick()
 					list, err := freeze.Diff(cmd.Context(), one.source, two.source, &o)
 					t.finish()

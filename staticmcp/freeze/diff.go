@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
@@ -30,6 +31,8 @@ type DiffOptions struct {
 	Requests
 	// Definitions compares definitions only, and no answers.
 	Definitions bool
+	// Names are those of the two sources in errors. The defaults are "first source" and "second source".
+	Names [2]string
 }
 
 // Diff compares the definitions of two sources, and their answers to all questions for
@@ -39,15 +42,12 @@ func Diff(ctx context.Context, a, b mcp.Source, opts *DiffOptions) ([]Difference
 	if opts == nil {
 		opts = &DiffOptions{}
 	}
-	one, err := a.Catalog(ctx)
+	one, err := wholeCatalog(ctx, a, cmp.Or(opts.Names[0], "first source"))
 	if err != nil {
 		return nil, err
 	}
-	two, err := b.Catalog(ctx)
+	two, err := wholeCatalog(ctx, b, cmp.Or(opts.Names[1], "second source"))
 	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(one.Incomplete(), two.Incomplete()); err != nil {
 		return nil, err
 	}
 	list := diffDefinitions(one, two)
@@ -70,6 +70,18 @@ func Diff(ctx context.Context, a, b mcp.Source, opts *DiffOptions) ([]Difference
 		}
 	}
 	return list, err
+}
+
+// wholeCatalog returns the catalog of a source that returns all of its lists. Errors begin with its name.
+func wholeCatalog(ctx context.Context, src mcp.Source, name string) (*mcp.Catalog, error) {
+	catalog, err := src.Catalog(ctx)
+	if err == nil {
+		err = catalog.Incomplete()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return catalog, nil
 }
 
 // action returns the action of a difference between two texts, which are nil if they do not

@@ -598,6 +598,31 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// partial is a source that does not return its prompts.
+type partial struct{ mcp.Unimplemented }
+
+func (partial) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{Missing: []mcp.Missing{{List: "prompts/list", Why: "prompts/list: database down"}}}, nil
+}
+
+// TestDiffIncomplete verifies that an error says which of the two sources it is about.
+func TestDiffIncomplete(t *testing.T) {
+	for _, tt := range []struct {
+		a, b  mcp.Source
+		names [2]string
+		want  string
+	}{
+		{partial{}, &shop{}, [2]string{}, "first source: "},
+		{&shop{}, partial{}, [2]string{}, "second source: "},
+		{&shop{}, partial{}, [2]string{"a", "b"}, "b: "},
+	} {
+		_, err := freeze.Diff(t.Context(), tt.a, tt.b, &freeze.DiffOptions{Names: tt.names})
+		if !errors.As(err, new(*mcp.IncompleteError)) || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("Diff = %v, want an error with the prefix %q", err, tt.want)
+		}
+	}
+}
+
 // clock returns the time in whole seconds.
 type clock struct{ mcp.Unimplemented }
 
