@@ -176,8 +176,10 @@ func (b *builder) write(ctx context.Context, site *sitebuild.Site) error {
 	}
 	r := &result.Report
 	if r.Count(check.Error)+r.Count(check.Warning) > 0 {
-		b.log.Warn("the input has errors: slipway site build "+process.ShellWord(b.arg)+" -o DIR --dry-run lists them",
-			"found", r.Summary())
+		b.log.Warn("site built despite errors or warnings",
+			"source", b.arg,
+			"found", r.Summary(),
+			"hint", "slipway site build "+process.ShellWord(b.arg)+" -o DIR --dry-run lists them")
 	}
 	return nil
 }

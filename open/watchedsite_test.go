@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -103,6 +104,33 @@ func TestRebuildPanic(t *testing.T) {
 			!strings.Contains(text, "index out of range") || !strings.Contains(text, "watchedsite_test.go") {
 			t.Errorf("late=%v: log: %s", late, text)
 		}
+	}
+}
+
+// imperfect is a site with a finding.
+type imperfect struct{ steady }
+
+func (*imperfect) Site(context.Context) (*sitebuild.Site, error) {
+	return &sitebuild.Site{
+		Server:   mcp.Implementation{Name: "imperfect", Version: "1.0.0"},
+		Findings: []check.Finding{{Severity: check.Warning, Message: "no such page"}},
+	}, nil
+}
+
+// TestBuildFindings verifies that all builds with findings log the same message.
+func TestBuildFindings(t *testing.T) {
+	var log bytes.Buffer
+	b := &builder{
+		arg: "my docs", input: &imperfect{}, memory: sitebuild.NewMemory(),
+		log: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	if err := b.build(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	const want = `level=WARN msg="site built despite errors or warnings" source="my docs" found="1 warning" ` +
+		`hint="slipway site build 'my docs' -o DIR --dry-run lists them"`
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("log: %s, want %s", &log, want)
 	}
 }
 
