@@ -228,8 +228,8 @@ func neither(siteErr, serverErr error) error {
 	return &both
 }
 
-// acceptsPosts reports whether the host of a URL that is no live server has accepted a message
-// all the same, which most hosts of files do not.
+// acceptsPosts reports whether the host accepted a POST although it is not an MCP server; static
+// hosts usually reject one.
 func acceptsPosts(err error) bool {
 	var status *client.StatusError
 	return errors.As(err, &status) && status.Status < 300 || errors.As(err, new(*client.UnreadableError))

@@ -137,8 +137,8 @@ func (m *manifestReader) head() error {
 }
 
 // isManifest reports whether the object with these members can be a manifest. Many web services
-// answer every URL with JSON, such as an error or an answer of JSON-RPC: as a manifest without
-// required members, that would be a site that offers nothing.
+// answer every URL with JSON, such as an error or an answer of JSON-RPC: without this check such
+// a response would open as an empty site.
 func (m *manifestReader) isManifest(top map[string]int) bool {
 	for _, name := range []string{"protocolVersion", "serverInfo", "capabilities"} {
 		if _, ok := top[name]; ok {
