@@ -350,6 +350,22 @@ func (l *ledger) resize(k *kept, delta int64) (gone victims, ok bool) {
 	return gone, true
 }
 
+// shrink makes an entry count for n fewer, and size fewer bytes.
+func (l *ledger) shrink(k *kept, n int, size int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := k.in
+	if a == nil {
+		return // it has been given up
+	}
+	k.n -= int32(n)
+	k.size -= size
+	if k.at < 0 {
+		l.end(a, k.kind, -int64(n), -size)
+	}
+	l.count(a, k.kind, -int64(n), -size)
+}
+
 // release removes an entry that has ended. It may have been given up before.
 func (l *ledger) release(k *kept) {
 	l.mu.Lock()

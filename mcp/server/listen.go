@@ -113,22 +113,27 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 		store:  s.tasks.store,
 	}
 	sub.watchTasks(s, rc, asked.TaskIDs)
-	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
-	w, remote := s.source.(mcp.Subscriber)
-	for _, uri := range sub.filter.URIs {
-		if remote && w.Subscribe(rc, uri) != nil {
-			continue
-		}
-		sub.uris[uri] = struct{}{}
-	}
+	sub.watchURIs()
+	// Booked first, so that what does not fit costs no other server a subscription.
 	if !s.ledger.book(&sub.kept, rc.Client(), keptSubscription, sub.entries(),
 		sub.size(), sub) {
 		return errBudget
 	}
+	open := false
+	defer func() { // even after a panic of the source
+		if !open {
+			s.ledger.release(&sub.kept)
+		}
+	}()
+	if w, ok := s.source.(mcp.Subscriber); ok {
+		entries, size := sub.entries(), sub.size()
+		sub.subscribe(rc, w)
+		s.ledger.shrink(&sub.kept, entries-sub.entries(), size-sub.size())
+	}
 	if err := surface.listen(rc, sub); err != nil {
-		s.ledger.release(&sub.kept)
 		return err
 	}
+	open = true
 	rc.outcome = OutcomeStream
 	return nil
 }
@@ -204,6 +209,9 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 		return s.checkTask(ctx, record, transport) == nil
 	}
 	for _, id := range ids {
+		if _, repeated := sub.tasks[id]; repeated {
+			continue
+		}
 		record, ok, err := sub.store.GetTask(rc, id)
 		if err == nil && ok &&
 			record.Principal == principalID(mcp.PrincipalFrom(rc)) && sub.mayFollow(&record) {
@@ -211,6 +219,29 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 			sub.filter.TaskIDs = append(sub.filter.TaskIDs, id)
 		}
 	}
+}
+
+// watchURIs makes the URIs of the filter distinct.
+func (sub *subscription) watchURIs() {
+	sub.uris = make(map[string]struct{})
+	sub.filter.URIs = slices.DeleteFunc(sub.filter.URIs, func(uri string) bool {
+		_, repeated := sub.uris[uri]
+		sub.uris[uri] = struct{}{}
+		return repeated
+	})
+	sub.filter.URIs = slices.Clone(sub.filter.URIs) // without the room of the others
+}
+
+// subscribe subscribes to the URIs of the filter, and removes those that the source refuses: they
+// are neither kept nor acknowledged.
+func (sub *subscription) subscribe(ctx context.Context, w mcp.Subscriber) {
+	sub.filter.URIs = slices.DeleteFunc(sub.filter.URIs, func(uri string) bool {
+		refused := w.Subscribe(ctx, uri) != nil
+		if refused {
+			delete(sub.uris, uri)
+		}
+		return refused
+	})
 }
 
 // wants adds the subscribed part of a change to the news, and reports whether there is

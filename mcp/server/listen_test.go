@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -342,6 +343,66 @@ func TestListenFilter(t *testing.T) {
 			})
 		})
 	}
+}
+
+// choosy is a Source that refuses subscriptions to most URIs.
+type choosy struct {
+	*news
+	asked []string
+}
+
+func (c *choosy) Subscribe(_ context.Context, uri string) error {
+	c.asked = append(c.asked, uri)
+	switch uri {
+	case "news://a", "news://b":
+		return nil
+	}
+	return mcp.ResourceNotFound(uri, "")
+}
+
+// A subscription keeps each URI once, and only if the source accepts it: what is kept is what is
+// acknowledged and booked.
+func TestListenKeepsWhatItBooks(t *testing.T) {
+	refused := "news://" + strings.Repeat("x", 400)
+	filter := `{"resourceSubscriptions":["news://b"` + strings.Repeat(`,"`+refused+`","news://a"`, 1000) + `]}`
+	onTransports(t, func(t *testing.T, transport string) {
+		source := &choosy{news: newNews()}
+		server := mcpserver.New(source, nil)
+		p := connect(t, transport, mcp.Version20260728, server, "")
+		before := server.Stats().Kept[3]
+		want := acknowledged(`1`, `{"resourceSubscriptions":["news://b","news://a"]}`)
+		if got := p.call(listenLine(`1`, filter)); got != want {
+			t.Errorf("acknowledged %.300s, want %s", got, want)
+		}
+		if want := []string{"news://b", refused, "news://a"}; !slices.Equal(source.asked, want) {
+			t.Errorf("the source was asked %d times, want once for each of 3 URIs", len(source.asked))
+		}
+		kept := server.Stats().Kept[3]
+		if n := kept.Count - before.Count; kept.Kind != "subscription" || n != 2 {
+			t.Errorf("%d entries of %s are booked, want 2 subscriptions", n, kept.Kind)
+		}
+		if n := kept.Bytes - before.Bytes; n < 2*int64(len("news://a")) || n > 500 {
+			t.Errorf("%d bytes are booked, want those of two short URIs", n)
+		}
+		source.tell(mcp.Change{URI: refused})
+		source.tell(mcp.Change{URI: "news://a"})
+		if got, want := p.received(), tagged(`1`, "resources/updated", `"uri":"news://a"`); got != want {
+			t.Errorf("received %s, want %s", got, want)
+		}
+	})
+}
+
+// A subscription that does not fit reaches no other server.
+func TestListenIsBookedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &choosy{news: newNews()}
+		server := mcpserver.New(source, &mcpserver.Options{Budget: mcpserver.Budget{Subscriptions: 1}})
+		p := connect(t, stdioTransport, mcp.Version20260728, server, "")
+		got := messages(t, p.call(listenLine(`1`, `{"resourceSubscriptions":["news://a","news://b"]}`)), 1)[0]
+		if got.Error == nil || got.Error.Code != mcp.CodeToolBusy || len(source.asked) > 0 {
+			t.Errorf("answered %v after asking the source for %q, want a refusal and no question", got.Error, source.asked)
+		}
+	})
 }
 
 func TestListenRefused(t *testing.T) {
