@@ -47,13 +47,15 @@ type eventLog struct {
 	// of are the requests that the messages belong to; none for the notification stream. A zero
 	// entry represents requests that exceed maxLoggedRequests or maxLoggedName.
 	of     []followed
+	names  int      // the size of of
 	last   int      // number of the newest event
 	sent   int      // number of the newest event that was written without an error
 	events [][]byte // the newest ones, as sent
 	size   int
 	out    eventWriter // nil while there is no connection
 	done   bool        // the answer is in the log, so no events follow
-	booked bool        // the events are in the ledger
+	booked bool        // size and names are in the ledger
+	lost   bool        // of has been dropped, so the stream cannot be resumed
 	over   bool        // no more events are kept because the session has ended
 }
 
@@ -74,6 +76,9 @@ const (
 
 	maxLoggedRequests = 256     // different ones, of one batch
 	maxLoggedName     = 8 << 10 // bytes of a URI
+
+	// costLogged is the measured cost of a logged request, in addition to its name.
+	costLogged = 96
 )
 
 // id returns the id of event number n, which the client sends back as Last-Event-ID.
@@ -102,16 +107,32 @@ func (l *eventLog) follow(rc *request, own eventWriter) {
 		f = followed{}
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	others := l.followLocked(f, own)
+	l.mu.Unlock()
+	others.giveUp()
+}
+
+// followLocked is follow with mu held. The caller gives up the victims after unlocking it.
+func (l *eventLog) followLocked(f followed, own eventWriter) victims {
+	added := costLogged + len(f.name)
 	switch {
+	case l.lost:
 	case slices.ContainsFunc(l.of, f.equal):
-		return
+		return nil
+	case l.over:
+		l.lost = true // nothing more is booked
 	case len(l.of) == maxLoggedRequests:
+		added = -len(l.of[0].name)
 		l.of[0] = followed{}
 	default:
 		l.of = append(l.of, f)
 	}
 	l.cutLocked(own)
+	if l.lost {
+		return nil
+	}
+	l.names += added
+	return l.book(added)
 }
 
 // requests returns the requests that the messages in the log belong to.
@@ -156,7 +177,7 @@ func (l *eventLog) add(event func(id string) []byte) error {
 // keep keeps an event if the ledger allows it. The caller gives up the victims after
 // unlocking the log.
 func (l *eventLog) keep(e []byte) victims {
-	if l.done || l.over {
+	if l.done || l.over || l.lost {
 		return nil
 	}
 	before := l.size
@@ -165,17 +186,21 @@ func (l *eventLog) keep(e []byte) victims {
 	for l.size > maxReplayStream {
 		l.dropOldest()
 	}
-	var others victims
+	return l.book(l.size - before)
+}
+
+// book enters what the log keeps in the ledger, after a change by delta bytes, or drops it if the
+// ledger refuses. The caller gives up the victims after unlocking the log.
+func (l *eventLog) book(delta int) (others victims) {
 	switch {
-	case l.size == 0: // the event alone exceeds the limit; an empty entry would outlive the account of its client
+	case l.size+l.names == 0: // an empty entry would outlive the account of its client
 		l.dropAll()
 		return nil
 	case l.booked:
-		others, l.booked = l.ledger.resize(&l.kept, int64(l.size-before))
+		others, l.booked = l.ledger.resize(&l.kept, int64(delta))
 		l.ledger.touch(&l.kept)
 	default:
-		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0,
-			int64(l.size), l)
+		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0, int64(l.size+l.names), l)
 	}
 	if !l.booked {
 		l.dropAll()
@@ -189,8 +214,12 @@ func (l *eventLog) dropOldest() {
 	l.events = l.events[1:]
 }
 
-// dropAll drops the events and their ledger entry.
+// dropAll drops the events, the requests they belong to, and their ledger entry. Without its
+// requests a stream cannot be resumed, because nothing says who may.
 func (l *eventLog) dropAll() {
+	l.lost = l.lost || len(l.of) > 0
+	l.of = nil
+	l.names = 0
 	l.events = nil
 	l.size = 0
 	l.booked = false
@@ -281,9 +310,9 @@ func (l *eventLog) endLocked() {
 	}
 }
 
-// holds reports whether all events after number after are kept.
+// holds reports whether all events after number after are kept, for a client that may receive them.
 func (l *eventLog) holds(after int) bool {
-	return 0 <= after && after <= l.last && l.last-after <= len(l.events)
+	return !l.lost && 0 <= after && after <= l.last && l.last-after <= len(l.events)
 }
 
 // detach records that out has ended. The client may resume on another connection.

@@ -327,10 +327,10 @@ func (x *exchange) send(msg []byte) error {
 // openLog starts logging the event stream, so that the client can resume it.
 func (x *exchange) openLog() {
 	x.log = x.session.newLog(x.handler.server.ledger, x.client())
+	x.log.attach(x.out, 0) // first: a log whose requests the ledger refuses cannot be resumed
 	for _, rc := range x.past {
 		x.log.follow(rc, x.out)
 	}
-	x.log.attach(x.out, 0)
 	x.note()
 }
 

@@ -283,6 +283,63 @@ func TestResumeIsBounded(t *testing.T) {
 	})
 }
 
+// chapters is a Source whose resources send a message before they are read.
+type chapters struct{ *steps }
+
+func (chapters) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{Server: mcp.Implementation{Name: "chapters", Version: "1"}, Logging: true,
+		Templates: []mcp.ResourceTemplate{{Name: "chapter", URITemplate: "book://{+chapter}"}}}, nil
+}
+
+func (chapters) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	mcp.RequestFrom(ctx).Log(mcp.LogError, "", "once upon a time")
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "book://x", Text: "the end"}}}, nil
+}
+
+// The names of the requests that a stream belongs to are kept with its events, so they count as well. If they do not
+// fit, the stream works but cannot be resumed: nothing says who may.
+func TestResumeCountsNames(t *testing.T) {
+	read := func(n int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"book://%s%d"}}`,
+			strings.Repeat("x", 8000), n)
+	}
+	const replay = 6
+	for _, c := range []struct {
+		name        string
+		budget      mcpserver.Budget
+		least, most int64 // bytes kept for 8 streams
+		status      int
+	}{
+		{"within the budget", mcpserver.Budget{}, 8 * 8000, 8 * 9000, 200},
+		{"beyond the budget", mcpserver.Budget{ClientBytes: 6000}, 0, 0, 400},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := mcpserver.New(chapters{}, &mcpserver.Options{
+				Budget: c.budget,
+				Gate:   gateFunc(func(context.Context, mcpserver.Operation) error { return nil }),
+			})
+			b := (&browser{handler: server.HTTPHandler(nil)}).openVersion(t, mcp.Version20250618)
+			for n := range 8 {
+				got := b.post(t, read(n))
+				if body := got.body; !strings.Contains(body, "once upon a time") || !strings.Contains(body, `"result"`) {
+					t.Fatalf("stream %d: %s", n+1, body)
+				}
+			}
+			kept := server.Stats().Kept[replay]
+			if kept.Kind != "replay" || kept.Bytes < c.least || kept.Bytes > c.most {
+				t.Errorf("%d bytes of %s are kept, want %d to %d of replay", kept.Bytes, kept.Kind, c.least, c.most)
+			}
+			if got := b.getAfter(t, "1-1"); got.status != c.status {
+				t.Errorf("resuming the first stream: status %d, want %d: %s", got.status, c.status, got.body)
+			}
+			b.do(t, "DELETE", "")
+			if kept := server.Stats().Kept[replay]; kept.Bytes != 0 {
+				t.Errorf("%d bytes are kept after the session", kept.Bytes)
+			}
+		})
+	}
+}
+
 func (b *browser) getAfter(t *testing.T, id string) *response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/mcp", nil)
