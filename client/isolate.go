@@ -33,8 +33,8 @@ type IsolateOptions struct {
 	// Requests without a principal are only limited by MaxTotal.
 	MaxPerPrincipal int
 	// MaxTotal is the maximum number of processes; 0 means 64. At the limit, the process
-	// that has been idle longest is stopped; if none is idle, the request is refused with
-	// [mcp.CodeToolBusy].
+	// that has been idle longest is stopped, and the request waits until it has exited; if
+	// none is idle or stopping, the request is refused with [mcp.CodeToolBusy].
 	MaxTotal int
 	// IdleStop is the idle time after which a process is stopped; 0 means 10 minutes.
 	IdleStop time.Duration
@@ -57,7 +57,13 @@ type Isolated struct {
 	closed bool
 	// tenants are the running servers, by client.
 	tenants map[tenantKey]*tenant
-	work    sync.WaitGroup // processes being stopped
+	// stopping are servers whose processes may still run. They count for the limits, so that
+	// a client that starts and ends sessions cannot have more processes than one that
+	// keeps them.
+	stopping map[*tenant]struct{}
+	stopped  chan struct{}  // closed when one of them has stopped, or nil
+	waiting  queue          // requests that wait for that
+	work     sync.WaitGroup // processes being stopped
 	// failures are those of [Isolated.Prepare].
 	failures map[tenantKey]prepareFailure
 }
@@ -98,9 +104,10 @@ var (
 // has [Options.Clients], or when they have been idle. Closing the result closes src.
 func Isolate(src *Source, opts *IsolateOptions) *Isolated {
 	i := &Isolated{
-		Source:  src,
-		tenants: make(map[tenantKey]*tenant),
-		unwatch: func() {},
+		Source:   src,
+		tenants:  make(map[tenantKey]*tenant),
+		stopping: make(map[*tenant]struct{}),
+		unwatch:  func() {},
 	}
 	if opts != nil {
 		i.opts = *opts
@@ -218,18 +225,9 @@ func (i *Isolated) enterAs(
 ) (src *Source, leave func(), err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.closed {
-		return nil, nil, mcp.Errorf(mcp.CodeToolUnavailable,
-			"%s was stopped or replaced", i.subject())
-	}
-	t := i.tenants[key]
-	if t == nil {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err // perhaps because the session has ended: nothing would stop the process
-		}
-		if t, err = i.admitLocked(ctx, key, principal); err != nil {
-			return nil, nil, err
-		}
+	t, err := i.tenantLocked(ctx, key, principal)
+	if err != nil {
+		return nil, nil, err
 	}
 	t.uses++
 	return t.src, func() {
@@ -241,11 +239,55 @@ func (i *Isolated) enterAs(
 	}, nil
 }
 
-// admitLocked creates a process or connection for a key, if there is room for it.
-func (i *Isolated) admitLocked(ctx context.Context, key tenantKey, principal string) (*tenant, error) {
-	if err := i.makeRoomLocked(principal); err != nil {
-		return nil, err
+// tenantLocked returns the process or connection for a key. To create one, it waits for room if
+// another process is stopping.
+func (i *Isolated) tenantLocked(ctx context.Context, key tenantKey, principal string) (*tenant, error) {
+	for {
+		if i.closed {
+			return nil, mcp.Errorf(mcp.CodeToolUnavailable, "%s was stopped or replaced", i.subject())
+		}
+		if t := i.tenants[key]; t != nil {
+			return t, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err // perhaps because the session has ended: nothing would stop the process
+		}
+		switch room, err := i.makeRoomLocked(principal); {
+		case err != nil:
+			return nil, err
+		case room:
+			return i.admitLocked(ctx, key, principal)
+		}
+		if err := i.awaitStoppedLocked(ctx); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// awaitStoppedLocked unlocks i until a process has stopped. It returns an error if ctx is done
+// first, or if too many requests wait.
+func (i *Isolated) awaitStoppedLocked(ctx context.Context) error {
+	client, err := i.waiting.enter(mcp.RequestFrom(ctx), i.Source.opts.Limits.InFlight)
+	if err != nil {
+		return err
+	}
+	defer i.waiting.leave(client)
+	if i.stopped == nil {
+		i.stopped = make(chan struct{})
+	}
+	stopped := i.stopped
+	i.mu.Unlock()
+	defer i.mu.Lock()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// admitLocked creates a process or connection for a key, for which there is room.
+func (i *Isolated) admitLocked(ctx context.Context, key tenantKey, principal string) (*tenant, error) {
 	if i.opts.Transport == nil {
 		return i.startLocked(key, principal, i.Source.transport), nil
 	}
@@ -319,29 +361,51 @@ func (i *Isolated) stopFor(name string) (stopping []<-chan struct{}) {
 	return stopping
 }
 
-// makeRoomLocked counts the process that startLocked starts, and stops idle ones if there are too many.
-func (i *Isolated) makeRoomLocked(principal string) error {
-	own := 0
+// makeRoomLocked counts the process that startLocked starts, and reports whether there is room for it. If not, a
+// process is stopping that will make room, or else the error says why there is none.
+func (i *Isolated) makeRoomLocked(principal string) (room bool, err error) {
+	all := i.Source.opts.Processes
+	its := func(t *tenant) bool { return t.principal == principal }
+	every := func(*tenant) bool { return true }
+	if n := i.countLocked(its); principal != "" && n >= i.opts.MaxPerPrincipal {
+		return false, i.stopOneLocked(its, mcp.Errorf(mcp.CodeToolBusy,
+			"%d processes of this server are already running for this principal", n))
+	}
+	if n := i.countLocked(every); n >= i.opts.MaxTotal {
+		return false, i.stopOneLocked(every, mcp.Errorf(mcp.CodeToolBusy,
+			"%d processes of this server are already running", n))
+	}
+	if i.countsProcesses() && !all.reserve() {
+		return false, i.stopOneLocked(every, all.errFull())
+	}
+	return true, nil
+}
+
+// countLocked returns the number of processes that ok accepts and that may run.
+func (i *Isolated) countLocked(ok func(*tenant) bool) (n int) {
 	for _, t := range i.tenants {
-		if principal != "" && t.principal == principal {
-			own++
+		if ok(t) {
+			n++
 		}
 	}
-	if own >= i.opts.MaxPerPrincipal && !i.stopIdlestLocked(func(t *tenant) bool {
-		return t.principal == principal
-	}) {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server are already running for this principal", own)
-	}
-	if n := len(i.tenants); n >= i.opts.MaxTotal && !i.stopIdlestLocked(func(*tenant) bool {
-		return true
-	}) {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server are already running", n)
-	}
-	if all := i.Source.opts.Processes; i.countsProcesses() && !all.reserve() {
-		if !i.stopIdlestLocked(func(*tenant) bool { return true }) {
-			return all.errFull()
+	for t := range i.stopping {
+		if ok(t) {
+			n++
 		}
-		all.add(1)
+	}
+	return n
+}
+
+// stopOneLocked stops the process that has been idle longest, among those that ok accepts, unless one of them is
+// stopping already. It returns full if there is none.
+func (i *Isolated) stopOneLocked(ok func(*tenant) bool, full error) error {
+	for t := range i.stopping {
+		if ok(t) {
+			return nil
+		}
+	}
+	if !i.stopIdlestLocked(ok) {
+		return full
 	}
 	return nil
 }
@@ -452,6 +516,7 @@ func (i *Isolated) sessionEnded(e server.ClientEvent) {
 // stopLocked stops a process without waiting for it. The result is closed when it has stopped.
 func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
 	delete(i.tenants, t.key)
+	i.stopping[t] = struct{}{}
 	done := make(chan struct{})
 	i.work.Go(func() {
 		defer close(done)
@@ -459,6 +524,13 @@ func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
 		_ = t.src.Close() // never fails
 		if i.countsProcesses() {
 			i.Source.opts.Processes.add(-1)
+		}
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.stopping, t)
+		if i.stopped != nil {
+			close(i.stopped)
+			i.stopped = nil
 		}
 	})
 	return done

@@ -15,7 +15,8 @@ import (
 // nothing. Connections to servers at a URL do not count.
 type Processes struct {
 	// Max is the maximum number; 0 means no limit. Set it before use. At the limit, the longest idle process
-	// of the same server is stopped; if none is idle, the request is refused with [mcp.CodeToolBusy].
+	// of the same server is stopped, and the request waits until it has exited; if none is idle, the request is
+	// refused with [mcp.CodeToolBusy].
 	Max int
 
 	running  atomic.Int64
@@ -131,7 +132,7 @@ func (p *Processes) reserve() bool {
 	}
 }
 
-// add adds to the number of running processes.
+// add adds to the number of running processes, which [Processes.reserve] has counted.
 func (p *Processes) add(n int64) {
 	if p != nil {
 		p.running.Add(n)

@@ -5,7 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
@@ -36,6 +39,83 @@ func (h *holding) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.Cal
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("held")}}, nil
 }
 
+// callAs calls the tool hold for a principal, and returns the response.
+func callAs(ctx context.Context, i *client.Isolated, name string) string {
+	ctx = mcp.WithPrincipal(ctx, &mcp.Principal{Name: name})
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{}}}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	mcpserver.New(i, nil).HTTPHandler(nil).ServeHTTP(w, r)
+	return w.Body.String()
+}
+
+// slowToClose is a process that ignores the end of its input for a minute.
+type slowToClose struct {
+	*pipeConn
+	running *atomic.Int64
+	closed  sync.Once
+}
+
+func (s *slowToClose) Close() error {
+	s.closed.Do(func() {
+		time.Sleep(time.Minute)
+		s.running.Add(-1)
+	})
+	return s.pipeConn.Close()
+}
+
+// TestStoppingProcessesCount guards the limits of processes while processes that were replaced have not exited: a
+// request that needs another one waits for their exit.
+func TestStoppingProcessesCount(t *testing.T) {
+	tests := []struct {
+		name    string
+		options client.IsolateOptions
+		all     *client.Processes
+		callers []string
+		stop    bool // after each call
+	}{
+		{"in total", client.IsolateOptions{MaxTotal: 2}, &client.Processes{}, []string{"a", "b", "c", "d", "e"}, false},
+		{"of a principal", client.IsolateOptions{MaxPerPrincipal: 2}, &client.Processes{},
+			[]string{"a", "a", "a", "a", "a"}, true},
+		{"of all servers", client.IsolateOptions{}, &client.Processes{Max: 2}, []string{"a", "b", "c", "d", "e"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var running atomic.Int64
+				var most int64
+				free := make(chan struct{})
+				close(free)
+				held := memory(t, &holding{started: make(chan struct{}, 9), release: free}).(*client.Dialer)
+				slow := &client.Dialer{Name: "slow", Dial: func(ctx context.Context) (mcpserver.Conn, error) {
+					most = max(most, running.Add(1))
+					conn, err := held.Dial(ctx)
+					return &slowToClose{pipeConn: conn.(*pipeConn), running: &running}, err
+				}}
+				src := open(t, slow, &client.Options{Lazy: true, Processes: tt.all})
+				tt.options.By = client.ByPrincipal
+				i := client.Isolate(src, &tt.options)
+				defer i.Close()
+				for _, name := range tt.callers {
+					if got := callAs(t.Context(), i, name); !strings.Contains(got, "held") {
+						t.Errorf("the call of %s: %s", name, got)
+					}
+					if tt.stop {
+						ctx, cancel := context.WithCancel(t.Context())
+						cancel() // without waiting
+						tt.all.StopFor(ctx, name)
+					}
+				}
+				if most > 3 { // with the one for the catalog
+					t.Errorf("%d processes ran at once, want at most 3", most)
+				}
+			})
+		})
+	}
+}
+
 // TestProcessesTogether guards the limit of the processes of several servers: with none idle, a request
 // that needs another one is refused with the limit, and what has stopped does not count.
 func TestProcessesTogether(t *testing.T) {
@@ -54,14 +134,7 @@ func TestProcessesTogether(t *testing.T) {
 	call := func(i *client.Isolated, name string) (answer string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		ctx = mcp.WithPrincipal(ctx, &mcp.Principal{Name: name})
-		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{}}}`))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		mcpserver.New(i, nil).HTTPHandler(nil).ServeHTTP(w, r)
-		return w.Body.String()
+		return callAs(ctx, i, name)
 	}
 	ended := make(chan string, 2)
 	for n, i := range servers {
