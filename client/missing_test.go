@@ -155,6 +155,35 @@ func TestMissingList(t *testing.T) {
 	})
 }
 
+// TestRefreshesPause guards that the lists of a server that announces changes without a pause are
+// requested ever more rarely, the first time immediately, and that the last change is noticed.
+func TestRefreshesPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &promptless{}
+		src, _, _, verify := p.open(t)
+		defer src.Close()
+		verify("at the start", 1, 1, true)
+		p.twoTools.Store(true)
+		p.notify(t, "tools")
+		verify("after the first change", 2, 1, true)
+		for range 6000 { // a minute
+			time.Sleep(10 * time.Millisecond)
+			p.notify(t, "tools")
+		}
+		p.twoTools.Store(false)
+		p.notify(t, "tools")
+		time.Sleep(time.Minute)
+		verify("after the last change", 1, 1, true)
+		if n := p.count("tools/list"); n < 5 || n > 9 {
+			t.Errorf("the tools were requested %d times, want about 8: pauses of 1, 2, 4, 8, 16 and 30 s", n)
+		}
+		time.Sleep(time.Minute)
+		p.twoTools.Store(true)
+		p.notify(t, "tools")
+		verify("after a quiet minute", 2, 1, true)
+	})
+}
+
 // TestKeptList guards that a complete list remains when it fails later, while others change, and
 // after a restart, and that what failed after a notification is requested again.
 func TestKeptList(t *testing.T) {

@@ -15,6 +15,39 @@ const (
 	maxListsPause   = 10 * time.Minute
 )
 
+// The pause between two refreshes, and the longest one, for a server that announces changes again
+// and again.
+const (
+	firstRefreshPause = time.Second
+	maxRefreshPause   = 30 * time.Second
+)
+
+// refreshPace limits how often the lists are requested: each refresh costs time and memory in
+// everything that is computed from the catalog. The first one is not delayed; the pause doubles
+// while refreshes follow each other, and starts again after twice that time without one.
+type refreshPace struct {
+	last  time.Time // the end of the last refresh
+	pause time.Duration
+}
+
+// wait waits until a refresh is due. It returns false if ctx is done first.
+func (p *refreshPace) wait(ctx context.Context) bool {
+	since := time.Since(p.last)
+	if since >= 2*p.pause {
+		p.pause = firstRefreshPause
+		return ctx.Err() == nil
+	}
+	due := time.NewTimer(p.pause - since)
+	defer due.Stop()
+	select {
+	case <-due.C:
+	case <-ctx.Done():
+		return false
+	}
+	p.pause = min(2*p.pause, maxRefreshPause)
+	return true
+}
+
 // wantedLists are lists to request.
 type wantedLists struct {
 	// all means all lists, rather than those of methods.
@@ -36,6 +69,8 @@ type lists struct {
 	wanted wantedLists
 	// tried receives when lists were requested, for the supervisor.
 	tried chan struct{}
+	// pace is used by the goroutine of requestLists, of which there is one at a time.
+	pace refreshPace
 }
 
 // noteFailed records the lists that the server failed to return, and the size of the others.
@@ -87,18 +122,22 @@ func (ses *session) refresh() {
 }
 
 // requestLists requests the lists that are to be requested. Of several concurrent calls, the
-// first does it for all.
+// first does it for all, at the pace of [refreshPace].
 func (ses *session) requestLists() {
 	if ses.stale.Add(1) > 1 {
 		return
 	}
 	ses.goWork(func(ctx context.Context) {
 		for {
+			if !ses.lists.pace.wait(ctx) {
+				return
+			}
 			n := ses.stale.Load()
 			ses.requestWanted(ctx)
 			if ctx.Err() != nil {
 				return
 			}
+			ses.lists.pace.last = time.Now()
 			if ses.stale.CompareAndSwap(n, 0) {
 				break
 			}

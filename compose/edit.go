@@ -146,7 +146,7 @@ func (e *edited) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	result, ok := e.edited.find(func(c *editedCatalog) bool { return c.of == cat })
 	if !ok {
 		result = &editedCatalog{cat, e.edit(cat)}
-		e.edited.add(result)
+		e.edited.add(result, result.catalog.Size())
 	}
 	e.last.Store(result)
 	return result.catalog, nil

@@ -180,7 +180,7 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 		kept.parts = fresh // checked as well
 		m = &kept
 	}
-	u.joined.add(m)
+	u.joined.add(m, m.catalog.Size())
 	u.last.Store(m)
 	return m, nil
 }

@@ -188,6 +188,30 @@ func (e *IncompleteError) Error() string {
 	return "the server does not return all of its lists: " + strings.Join(e.Lists, "; ")
 }
 
+// Size estimates the memory that the catalog uses, in bytes: its texts, which other catalogs may
+// share, are encoded for two groups of versions. It is computed at each call, in linear time.
+func (c *Catalog) Size() int64 {
+	const each = 400
+	size := 1024 + 2*int64(len(c.Instructions)+len(c.Extensions))
+	for i := range c.Tools {
+		t := &c.Tools[i]
+		size += each + 2*int64(len(t.Raw)+len(t.Description)+len(t.InputSchema)+len(t.OutputSchema))
+	}
+	for i := range c.Resources {
+		r := &c.Resources[i]
+		size += each + 2*int64(len(r.Raw)+len(r.Description)+len(r.URI))
+	}
+	for i := range c.Templates {
+		t := &c.Templates[i]
+		size += each + 2*int64(len(t.Raw)+len(t.Description)+len(t.URITemplate))
+	}
+	for i := range c.Prompts {
+		p := &c.Prompts[i]
+		size += each + 2*int64(len(p.Raw)+len(p.Description))
+	}
+	return size
+}
+
 // Unknown reports whether c was joined from sources and all of them are unknown, so that
 // what it offers may change soon.
 func (c *Catalog) Unknown() bool {

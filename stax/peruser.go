@@ -36,6 +36,8 @@ type perUser struct {
 	joined map[identity.Caller]time.Time
 	// shown are catalogs with the tool, or the reason why it is gone, by the catalog below.
 	shown map[shownKey]*mcp.Catalog
+	// size is that of shown, in bytes.
+	size int64
 }
 
 // shownKey identifies a catalog that perUser has changed.
@@ -51,6 +53,7 @@ const (
 	keepTool   = 2 * time.Minute
 	maxJoined  = 1000
 	maxShown   = 32
+	maxBytes   = 64 << 20        // of shown, as an estimate; one catalog is always kept
 	maxLogins  = 3               // of one request
 	prepareFor = 5 * time.Second // how long a list waits for the server
 )
@@ -190,10 +193,13 @@ func (u *perUser) withTool(c identity.Caller, cat *mcp.Catalog) *mcp.Catalog {
 		}
 		shown.WithheldTools[u.tool] = fmt.Sprintf("the user is logged in to %q: list the tools again", u.name)
 	}
-	if len(u.shown) >= maxShown {
+	size := shown.Size()
+	if len(u.shown) >= maxShown || u.size+size > maxBytes {
 		clear(u.shown)
+		u.size = 0
 	}
 	u.shown[key] = shown
+	u.size += size
 	return shown
 }
 

@@ -201,7 +201,7 @@ func pick[T any](items []T, visible func(int) bool) []T {
 // keep remembers a restricted catalog. If all of them together are too large, those of the
 // view are dropped.
 func (v *view) keep(key string, made *mcp.Catalog) {
-	size := sizeOf(made) + int64(len(key))
+	size := made.Size() + int64(len(key))
 	s := v.of
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,31 +232,7 @@ func (v *view) bytes() (size int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for key, cat := range v.shown {
-		size += sizeOf(cat) + int64(len(key))
-	}
-	return size
-}
-
-// sizeOf estimates the memory of a restricted catalog with its encoded lists: the items
-// share their texts with the whole catalog, and are encoded for two groups of versions.
-func sizeOf(cat *mcp.Catalog) int64 {
-	const each = 400
-	size := int64(1024)
-	for i := range cat.Tools {
-		t := &cat.Tools[i]
-		size += each + 2*int64(len(t.Raw)+len(t.Description)+len(t.InputSchema)+len(t.OutputSchema))
-	}
-	for i := range cat.Resources {
-		r := &cat.Resources[i]
-		size += each + 2*int64(len(r.Raw)+len(r.Description)+len(r.URI))
-	}
-	for i := range cat.Templates {
-		t := &cat.Templates[i]
-		size += each + 2*int64(len(t.Raw)+len(t.Description)+len(t.URITemplate))
-	}
-	for i := range cat.Prompts {
-		p := &cat.Prompts[i]
-		size += each + 2*int64(len(p.Raw)+len(p.Description))
+		size += cat.Size() + int64(len(key))
 	}
 	return size
 }

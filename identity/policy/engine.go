@@ -34,7 +34,8 @@ type EngineOptions struct {
 // Limits of what an Engine remembers.
 const (
 	maxSubjects   = 10_000
-	maxViews      = 32 // catalogs
+	maxViews      = 32       // catalogs
+	maxViewBytes  = 64 << 20 // of these, as an estimate; one is always remembered
 	maxShard      = 4096
 	maxShownBytes = 64 << 20 // of restricted catalogs, as an estimate
 	shards        = 16
@@ -52,6 +53,7 @@ type state struct {
 	subjects map[*mcp.Principal]*subject
 	views    map[*mcp.Catalog]*view
 	order    []*mcp.Catalog // of views, oldest first
+	viewed   int64          // estimated bytes of the catalogs of views
 	shown    int64          // estimated bytes of restricted catalogs
 
 	decided [shards]shard
@@ -187,6 +189,7 @@ func (s *state) sees(who *subject, what *object, now *Situation) Decision {
 // view is a catalog with its items prepared for decisions.
 type view struct {
 	catalog *mcp.Catalog
+	size    int64 // of catalog
 	of      *state
 	lock    any // see EngineOptions.Lock
 	memos   memos
@@ -254,11 +257,14 @@ func (s *state) otherView(cat *mcp.Catalog, lock any) *view {
 	if v != nil {
 		s.dropLocked(slices.Index(s.order, cat))
 	}
-	if len(s.order) >= maxViews {
+	size := cat.Size()
+	for len(s.order) > 0 && (len(s.order) >= maxViews || s.viewed+size > maxViewBytes) {
 		s.dropLocked(0)
 	}
+	s.viewed += size
 	v = &view{
 		catalog: cat,
+		size:    size,
 		lock:    lock,
 		of:      s,
 		tools:   make(map[string]*object),
@@ -280,6 +286,7 @@ func (s *state) otherView(cat *mcp.Catalog, lock any) *view {
 func (s *state) dropLocked(i int) {
 	v := s.views[s.order[i]]
 	s.shown -= v.bytes()
+	s.viewed -= v.size
 	s.recent.CompareAndSwap(v, nil)
 	delete(s.views, s.order[i])
 	s.order = slices.Delete(s.order, i, i+1)

@@ -326,6 +326,25 @@ func TestMemoriesAreBounded(t *testing.T) {
 	}
 }
 
+// TestViewsAreBounded: a server that changes its large catalog again and again leaves few of them in memory.
+func TestViewsAreBounded(t *testing.T) {
+	set, err := Parse("x", []byte(`permit (principal, action, resource);`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, most := range map[int]int{8 << 20: 4, 40 << 20: 1} {
+		e := NewEngine(set, nil)
+		cat := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t", Raw: make([]byte, size)}}}
+		for range 10 {
+			e.Tool(&mcp.Principal{}, cat.Copy(), "t", &Situation{})
+		}
+		if s := e.state.Load(); len(s.views) > most || len(s.views) == 0 || s.viewed != int64(len(s.views))*cat.Size() {
+			t.Errorf("%d catalogs of %d bytes are kept, counted as %d bytes, want at most %d",
+				len(s.views), size, s.viewed, most)
+		}
+	}
+}
+
 // TestPinned: the rules of a pinned engine stay, and nothing that it remembers permits by the new ones.
 func TestPinned(t *testing.T) {
 	permit, err := Parse("x", []byte(`permit (principal, action, resource);`))
