@@ -41,6 +41,9 @@ type call struct {
 	asked  bool        // it has asked
 	open   int         // number of unanswered questions
 	look   *time.Timer // ends the observation of a tool's first call, or nil
+	queued time.Time   // when it began to wait for its turn
+
+	queuedFor string // the client for which it counts in session.waiting
 }
 
 // stands records that a subscription has been acknowledged.

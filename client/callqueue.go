@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // One stream carries all messages of a child process, and a question on it does not name
@@ -19,6 +17,9 @@ import (
 //   - While a client is being asked, its call has to wait anyway, so the turn passes to
 //     another client. The answer is sent to the server once no other client has the turn.
 //   - All other calls run concurrently with everything.
+//   - The client that has the turn keeps it while it has such calls in flight, as they may
+//     depend on each other, but starts no more once another client has waited for
+//     longestTurn.
 //
 // A question belongs to the only client with a call that may ask. If there are several,
 // the question is held, and no other call is started, until the calls in flight leave
@@ -39,6 +40,9 @@ const (
 	firstLook = 250 * time.Millisecond
 	// longestHold is how long a question may wait for the calls of other clients.
 	longestHold = 30 * time.Second
+	// longestTurn is how long a client may wait for its turn until the client that has it
+	// has to queue as well.
+	longestTurn = 30 * time.Second
 	// maxAskers limits the number of tools whose state is stored.
 	maxAskers = 10_000
 )
@@ -125,11 +129,19 @@ func (ses *session) blockedLocked(c *call) bool {
 	if ses.anyLocked(blocks) {
 		return true
 	}
-	if !c.mayAsk || ses.hasTurnLocked(c) {
+	if !c.mayAsk || ses.hasTurnLocked(c) && !ses.overdueLocked(c) {
 		return false
 	}
 	first := len(ses.queue) == 0 || ses.queue[0] == c || ses.src.sameClient(c, ses.queue[0])
-	return ses.resuming > 0 || !first
+	return len(ses.resuming) > 0 || !first
+}
+
+// overdueLocked reports whether a client other than that of c has waited too long for its turn.
+func (ses *session) overdueLocked(c *call) bool {
+	late := func(other *call) bool {
+		return time.Since(other.queued) >= longestTurn && !ses.src.sameClient(c, other)
+	}
+	return slices.ContainsFunc(ses.queue, late) || slices.ContainsFunc(ses.resuming, late)
 }
 
 // hasTurn reports whether a call has the turn: it may ask at any moment.
@@ -143,8 +155,12 @@ func (ses *session) awaitTurn(ctx context.Context, q *serverQuestion) {
 	if !q.counted {
 		return
 	}
-	ses.resuming++
-	defer func() { ses.resuming-- }()
+	q.call.queued = time.Now()
+	ses.resuming = append(ses.resuming, q.call)
+	defer func() {
+		i := slices.Index(ses.resuming, q.call)
+		ses.resuming = slices.Delete(ses.resuming, i, i+1)
+	}()
 	for ses.end == nil && ses.calls.Get(q.call.id) == q.call && ses.anotherHasTurnLocked(q.call) {
 		if _, err := ses.awaitChangeLocked(ctx, nil); err != nil {
 			return
@@ -178,14 +194,18 @@ func (ses *session) anyLocked(ok func(*call) bool) bool {
 	return false
 }
 
-// queueLocked adds a call to those that wait for their turn, in order of arrival.
+// queueLocked adds a call to those that wait for their turn, in order of arrival. Each client
+// has a share of the queue.
 func (ses *session) queueLocked(c *call) error {
 	if slices.Contains(ses.queue, c) {
 		return nil
 	}
-	if limit := ses.src.opts.Limits.InFlight; len(ses.queue) >= limit {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are already queued for the server", limit)
+	client, err := ses.waiting.enter(c.request.Load(), ses.src.opts.Limits.InFlight)
+	if err != nil {
+		return err
 	}
+	c.queuedFor = client
+	c.queued = time.Now()
 	ses.queue = append(ses.queue, c)
 	return nil
 }
@@ -193,6 +213,7 @@ func (ses *session) queueLocked(c *call) error {
 func (ses *session) leaveQueueLocked(c *call) {
 	if i := slices.Index(ses.queue, c); i >= 0 {
 		ses.queue = slices.Delete(ses.queue, i, i+1)
+		ses.waiting.leave(c.queuedFor)
 		ses.noteChangeLocked()
 	}
 }

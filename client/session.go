@@ -52,8 +52,9 @@ type session struct {
 	askingBytes int
 	refused     []string      // raw ids of questions beyond the limits that are still to be refused
 	refusing    bool          // sendRefusals runs
-	queue       []*call       // calls that wait for their turn, see turns.go
-	resuming    int           // answers that wait for their turn
+	queue       []*call       // calls that wait for their turn, see callqueue.go
+	waiting     queue         // counts them, by client
+	resuming    []*call       // calls whose answered questions wait for their turn
 	held        int           // questions whose client is unknown
 	changed     chan struct{} // closed when calls or questions change, or nil
 

@@ -1,0 +1,147 @@
+package client
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// callerRequest is the request of a client that has a share of 2.
+type callerRequest struct {
+	*mcp.Request
+	name    string
+	session mcp.Session
+}
+
+func (r *callerRequest) Client() string       { return r.name }
+func (r *callerRequest) Share(int) int        { return 2 }
+func (r *callerRequest) Session() mcp.Session { return r.session }
+
+// asking is a session with a server whose tool asks, and its calls by client.
+type asking struct {
+	*session
+	clients map[string]mcp.Session
+}
+
+func newAsking() *asking {
+	src := newSource(&Dialer{Name: "asking"}, nil)
+	return &asking{
+		session: &session{src: src, ended: make(chan struct{}), oneStream: true},
+		clients: make(map[string]mcp.Session),
+	}
+}
+
+// start makes a client call the tool. entered is closed once the server receives the call, and
+// failed receives the error otherwise.
+func (a *asking) start(ctx context.Context, client string) (c *call, entered chan struct{}, failed chan error) {
+	if a.clients[client] == nil {
+		a.clients[client] = &visitor{}
+	}
+	request := mcp.NewRequest(&callerRequest{name: client, session: a.clients[client]})
+	c = newCall("tools/call")
+	c.name = "ask"
+	c.foreign = true
+	c.request.Store(&request)
+	a.src.askers.note(c, asks)
+	entered = make(chan struct{})
+	failed = make(chan error, 1)
+	go func() {
+		if err := a.enter(ctx, c); err != nil {
+			failed <- err
+			return
+		}
+		close(entered)
+	}()
+	synctest.Wait()
+	return c, entered, failed
+}
+
+// TestTurnEnds guards that a client that always has a call in flight does not keep the turn of a
+// server that asks: once another client has waited for 30 s, it starts no more calls.
+func TestTurnEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		a := newAsking()
+		holding, _, _ := a.start(ctx, "holder")
+		_, waiting, _ := a.start(ctx, "other")
+		for range 100 {
+			time.Sleep(time.Second)
+			next, entered, _ := a.start(ctx, "holder")
+			a.untrack(holding)
+			synctest.Wait()
+			if isClosed(waiting) {
+				if isClosed(entered) {
+					t.Error("both clients have the turn")
+				}
+				return
+			}
+			if !isClosed(entered) {
+				t.Fatal("the client that has the turn cannot make another call")
+			}
+			holding = next
+		}
+		t.Error("the other client has not got the turn in 100 s")
+	})
+}
+
+// TestTurnEndsForAnswers guards the same for a client whose answer to a question waits for the turn.
+func TestTurnEndsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		a := newAsking()
+		asking, _, _ := a.start(ctx, "asked")
+		q := &serverQuestion{}
+		a.mu.Lock()
+		a.assignLocked(q, asking)
+		a.mu.Unlock()
+		holding, _, _ := a.start(ctx, "holder")
+		resumed := make(chan struct{})
+		go func() {
+			defer close(resumed)
+			a.awaitTurn(ctx, q)
+		}()
+		for range 100 {
+			time.Sleep(time.Second)
+			next, _, _ := a.start(ctx, "holder")
+			a.untrack(holding)
+			synctest.Wait()
+			if isClosed(resumed) {
+				return
+			}
+			holding = next
+		}
+		t.Error("the answer has not been sent in 100 s")
+	})
+}
+
+// TestQueueHasShares guards that one client cannot fill the queue of a server that asks.
+func TestQueueHasShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		a := newAsking()
+		a.start(ctx, "holder")
+		for i, want := range []bool{false, false, true} {
+			_, _, failed := a.start(ctx, "greedy")
+			if got := len(failed) == 1; got != want {
+				t.Errorf("call %d of one client is refused: %t, want %t", i+1, got, want)
+			}
+		}
+		if _, _, failed := a.start(ctx, "other"); len(failed) > 0 {
+			t.Errorf("the call of another client: %v", <-failed)
+		}
+		cancel()
+		synctest.Wait()
+		if a.waiting.n != 0 || len(a.waiting.clients) != 0 {
+			t.Errorf("%+v is counted after all have left, want none", a.waiting)
+		}
+	})
+}
