@@ -33,8 +33,10 @@ type IsolateOptions struct {
 	// Requests without a principal are only limited by MaxTotal.
 	MaxPerPrincipal int
 	// MaxTotal is the maximum number of processes; 0 means 64. At the limit, the process
-	// that has been idle longest is stopped, and the request waits until it has exited; if
-	// none is idle or stopping, the request is refused with [mcp.CodeToolBusy].
+	// that has been idle longest is stopped for each request that needs another one, which
+	// waits until it has exited. With no process left to stop, or to wait for, the request
+	// is refused with [mcp.CodeToolBusy]. Requests do not wait for a process that has not
+	// exited 10 seconds after its [Command.StopTimeout].
 	MaxTotal int
 	// IdleStop is the idle time after which a process is stopped; 0 means 10 minutes.
 	IdleStop time.Duration
@@ -61,8 +63,9 @@ type Isolated struct {
 	// a client that starts and ends sessions cannot have more processes than one that
 	// keeps them.
 	stopping map[*tenant]struct{}
-	stopped  chan struct{}  // closed when one of them has stopped, or nil
-	waiting  queue          // requests that wait for that
+	claims   []*claim       // requests that wait for the exit of one, in order of arrival
+	waiting  queue          // counts them, by client
+	changed  chan struct{}  // closed when they must check again, or nil
 	work     sync.WaitGroup // processes being stopped
 	// failures are those of [Isolated.Prepare].
 	failures map[tenantKey]prepareFailure
@@ -86,6 +89,7 @@ type tenant struct {
 	uses    int // requests in flight
 	lastUse time.Time
 	unwatch func()
+	stuck   bool // it has not exited in time: requests no longer wait for it
 
 	owner *mcp.Principal // whom it is for, with [IsolateOptions.Transport]
 	// of is the catalog of src, and shown what the client sees of it, see [Isolated.Catalog].
@@ -189,6 +193,7 @@ func (i *Isolated) Close() error {
 	for _, t := range i.tenants {
 		i.stopLocked(t)
 	}
+	i.noteChangeLocked()
 	i.mu.Unlock()
 	i.work.Wait()
 	return i.Source.Close()
@@ -237,70 +242,6 @@ func (i *Isolated) enterAs(
 		t.lastUse = time.Now()
 		i.dropRefusedLocked(t)
 	}, nil
-}
-
-// tenantLocked returns the process or connection for a key. To create one, it waits for room if
-// another process is stopping.
-func (i *Isolated) tenantLocked(ctx context.Context, key tenantKey, principal string) (*tenant, error) {
-	for {
-		if i.closed {
-			return nil, mcp.Errorf(mcp.CodeToolUnavailable, "%s was stopped or replaced", i.subject())
-		}
-		if t := i.tenants[key]; t != nil {
-			return t, nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err // perhaps because the session has ended: nothing would stop the process
-		}
-		switch room, err := i.makeRoomLocked(principal); {
-		case err != nil:
-			return nil, err
-		case room:
-			return i.admitLocked(ctx, key, principal)
-		}
-		if err := i.awaitStoppedLocked(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// awaitStoppedLocked unlocks i until a process has stopped. It returns an error if ctx is done
-// first, or if too many requests wait.
-func (i *Isolated) awaitStoppedLocked(ctx context.Context) error {
-	client, err := i.waiting.enter(mcp.RequestFrom(ctx), i.Source.opts.Limits.InFlight)
-	if err != nil {
-		return err
-	}
-	defer i.waiting.leave(client)
-	if i.stopped == nil {
-		i.stopped = make(chan struct{})
-	}
-	stopped := i.stopped
-	i.mu.Unlock()
-	defer i.mu.Lock()
-	select {
-	case <-stopped:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// admitLocked creates a process or connection for a key, for which there is room.
-func (i *Isolated) admitLocked(ctx context.Context, key tenantKey, principal string) (*tenant, error) {
-	if i.opts.Transport == nil {
-		return i.startLocked(key, principal, i.Source.transport), nil
-	}
-	transport, err := i.opts.Transport(ctx)
-	if err != nil {
-		if i.countsProcesses() {
-			i.Source.opts.Processes.add(-1)
-		}
-		return nil, err
-	}
-	t := i.startLocked(key, principal, transport)
-	t.owner = mcp.PrincipalFrom(ctx)
-	return t, nil
 }
 
 // keyOf returns the key of the process for a request.
@@ -359,74 +300,6 @@ func (i *Isolated) stopFor(name string) (stopping []<-chan struct{}) {
 		}
 	}
 	return stopping
-}
-
-// makeRoomLocked counts the process that startLocked starts, and reports whether there is room for it. If not, a
-// process is stopping that will make room, or else the error says why there is none.
-func (i *Isolated) makeRoomLocked(principal string) (room bool, err error) {
-	all := i.Source.opts.Processes
-	its := func(t *tenant) bool { return t.principal == principal }
-	every := func(*tenant) bool { return true }
-	if n := i.countLocked(its); principal != "" && n >= i.opts.MaxPerPrincipal {
-		return false, i.stopOneLocked(its, mcp.Errorf(mcp.CodeToolBusy,
-			"%d processes of this server are already running for this principal", n))
-	}
-	if n := i.countLocked(every); n >= i.opts.MaxTotal {
-		return false, i.stopOneLocked(every, mcp.Errorf(mcp.CodeToolBusy,
-			"%d processes of this server are already running", n))
-	}
-	if i.countsProcesses() && !all.reserve() {
-		return false, i.stopOneLocked(every, all.errFull())
-	}
-	return true, nil
-}
-
-// countLocked returns the number of processes that ok accepts and that may run.
-func (i *Isolated) countLocked(ok func(*tenant) bool) (n int) {
-	for _, t := range i.tenants {
-		if ok(t) {
-			n++
-		}
-	}
-	for t := range i.stopping {
-		if ok(t) {
-			n++
-		}
-	}
-	return n
-}
-
-// stopOneLocked stops the process that has been idle longest, among those that ok accepts, unless one of them is
-// stopping already. It returns full if there is none.
-func (i *Isolated) stopOneLocked(ok func(*tenant) bool, full error) error {
-	for t := range i.stopping {
-		if ok(t) {
-			return nil
-		}
-	}
-	if !i.stopIdlestLocked(ok) {
-		return full
-	}
-	return nil
-}
-
-// stopIdlestLocked stops the process that has been idle longest, among those that ok
-// accepts, and reports whether there was one.
-func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
-	var idlest *tenant
-	for _, t := range i.tenants {
-		if !ok(t) || t.uses > 0 || t.src.State().InFlight > 0 {
-			continue
-		}
-		if idlest == nil || t.lastUse.Before(idlest.lastUse) {
-			idlest = t
-		}
-	}
-	if idlest == nil {
-		return false
-	}
-	i.stopLocked(idlest)
-	return true
 }
 
 // startLocked creates a process for a key; its first request starts it.
@@ -511,27 +384,4 @@ func (i *Isolated) sessionEnded(e server.ClientEvent) {
 	if e.Stopping != nil {
 		e.Stopping.Go(func() { <-stopped })
 	}
-}
-
-// stopLocked stops a process without waiting for it. The result is closed when it has stopped.
-func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
-	delete(i.tenants, t.key)
-	i.stopping[t] = struct{}{}
-	done := make(chan struct{})
-	i.work.Go(func() {
-		defer close(done)
-		t.unwatch()
-		_ = t.src.Close() // never fails
-		if i.countsProcesses() {
-			i.Source.opts.Processes.add(-1)
-		}
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		delete(i.stopping, t)
-		if i.stopped != nil {
-			close(i.stopped)
-			i.stopped = nil
-		}
-	})
-	return done
 }

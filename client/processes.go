@@ -14,9 +14,10 @@ import (
 // together. The zero value counts only. It is safe for concurrent use; a nil Processes counts
 // nothing. Connections to servers at a URL do not count.
 type Processes struct {
-	// Max is the maximum number; 0 means no limit. Set it before use. At the limit, the longest idle process
-	// of the same server is stopped, and the request waits until it has exited; if none is idle, the request is
-	// refused with [mcp.CodeToolBusy].
+	// Max is the maximum number; 0 means no limit. Set it before use. At the limit, the longest idle process of
+	// the same server is stopped for each request that needs another one, which waits until it has exited, and
+	// takes its place. With no process of the server left to stop, or to wait for, the request is refused with
+	// [mcp.CodeToolBusy].
 	Max int
 
 	running  atomic.Int64

@@ -40,7 +40,7 @@ func (h *holding) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.Cal
 }
 
 // callAs calls the tool hold for a principal, and returns the response.
-func callAs(ctx context.Context, i *client.Isolated, name string) string {
+func callAs(ctx context.Context, i mcp.Source, name string) string {
 	ctx = mcp.WithPrincipal(ctx, &mcp.Principal{Name: name})
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
@@ -51,16 +51,17 @@ func callAs(ctx context.Context, i *client.Isolated, name string) string {
 	return w.Body.String()
 }
 
-// slowToClose is a process that ignores the end of its input for a minute.
+// slowToClose is a process that ignores the end of its input for a time.
 type slowToClose struct {
 	*pipeConn
 	running *atomic.Int64
+	time    time.Duration
 	closed  sync.Once
 }
 
 func (s *slowToClose) Close() error {
 	s.closed.Do(func() {
-		time.Sleep(time.Minute)
+		time.Sleep(s.time)
 		s.running.Add(-1)
 	})
 	return s.pipeConn.Close()
@@ -92,7 +93,7 @@ func TestStoppingProcessesCount(t *testing.T) {
 				slow := &client.Dialer{Name: "slow", Dial: func(ctx context.Context) (mcpserver.Conn, error) {
 					most = max(most, running.Add(1))
 					conn, err := held.Dial(ctx)
-					return &slowToClose{pipeConn: conn.(*pipeConn), running: &running}, err
+					return &slowToClose{pipeConn: conn.(*pipeConn), running: &running, time: 10 * time.Second}, err
 				}}
 				src := open(t, slow, &client.Options{Lazy: true, Processes: tt.all})
 				tt.options.By = client.ByPrincipal
