@@ -175,12 +175,52 @@ func TestRefreshesPause(t *testing.T) {
 		time.Sleep(time.Minute)
 		verify("after the last change", 1, 1, true)
 		if n := p.count("tools/list"); n < 5 || n > 9 {
-			t.Errorf("the tools were requested %d times, want about 8: pauses of 1, 2, 4, 8, 16 and 30 s", n)
+			t.Errorf("the tools were requested %d times, want about 9: pauses of 1, 2, 4, 8, and 16 s", n)
 		}
 		time.Sleep(time.Minute)
 		p.twoTools.Store(true)
 		p.notify(t, "tools")
 		verify("after a quiet minute", 2, 1, true)
+	})
+}
+
+// TestRareRefreshesDoNotPause guards that the pause is short again after some rare changes, here one every 20 s:
+// the second of two quick ones is noticed after a second.
+func TestRareRefreshesDoNotPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &promptless{}
+		src, _, _, verify := p.open(t)
+		defer src.Close()
+		for range 120 { // as at the start of some servers
+			time.Sleep(500 * time.Millisecond)
+			p.notify(t, "tools")
+		}
+		for range 10 {
+			time.Sleep(20 * time.Second)
+			p.notify(t, "tools")
+		}
+		synctest.Wait()
+		p.twoTools.Store(true)
+		p.notify(t, "tools")
+		time.Sleep(1100 * time.Millisecond)
+		verify("1 s after the second of two quick changes", 2, 1, true)
+	})
+}
+
+// TestTimedRefreshesPause guards that a server cannot avoid the growth of the pause by announcing each change
+// just after the first pause.
+func TestTimedRefreshesPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &promptless{}
+		src, _, _, _ := p.open(t)
+		defer src.Close()
+		for range 110 { // two minutes
+			time.Sleep(1100 * time.Millisecond)
+			p.notify(t, "tools")
+		}
+		if n := p.count("tools/list"); n > 12 {
+			t.Errorf("the tools were requested %d times in two minutes, want at most 12", n)
+		}
 	})
 }
 

@@ -16,15 +16,17 @@ const (
 )
 
 // The pause between two refreshes, and the longest one, for a server that announces changes again
-// and again.
+// and again, and the time without a refresh that halves it.
 const (
 	firstRefreshPause = time.Second
-	maxRefreshPause   = 30 * time.Second
+	maxRefreshPause   = 16 * time.Second
+	refreshPauseDecay = 10 * time.Second
 )
 
 // refreshPace limits how often the lists are requested: each refresh costs time and memory in
-// everything that is computed from the catalog. The first one is not delayed; the pause doubles
-// while refreshes follow each other, and starts again after twice that time without one.
+// everything that is computed from the catalog. A refresh waits only if the last one is more recent
+// than the pause. Each refresh doubles the pause, and every 10 s before one that does not wait halve
+// it: it remains short if changes are rare, but not if each one arrives just after the pause.
 type refreshPace struct {
 	last  time.Time // the end of the last refresh
 	pause time.Duration
@@ -33,19 +35,19 @@ type refreshPace struct {
 // wait waits until a refresh is due. It returns false if ctx is done first.
 func (p *refreshPace) wait(ctx context.Context) bool {
 	since := time.Since(p.last)
-	if since >= 2*p.pause {
-		p.pause = firstRefreshPause
-		return ctx.Err() == nil
+	next := 2 * p.pause
+	if since >= p.pause {
+		next >>= min(since/refreshPauseDecay, 62)
+	} else {
+		due := time.NewTimer(p.pause - since)
+		defer due.Stop()
+		select {
+		case <-due.C:
+		case <-ctx.Done():
+		}
 	}
-	due := time.NewTimer(p.pause - since)
-	defer due.Stop()
-	select {
-	case <-due.C:
-	case <-ctx.Done():
-		return false
-	}
-	p.pause = min(2*p.pause, maxRefreshPause)
-	return true
+	p.pause = min(max(next, firstRefreshPause), maxRefreshPause)
+	return ctx.Err() == nil
 }
 
 // wantedLists are lists to request.
