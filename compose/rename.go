@@ -22,7 +22,7 @@ type spelling int
 const (
 	spelledPlain    spelling = iota // its own name
 	spelledPrefixed                 // after the name of its part
-	spelledHashed                   // and before a hash of both
+	spelledHashed                   // prefixed, with a hash of part and name as suffix
 )
 
 // spell returns the visible name of an item.
@@ -37,9 +37,9 @@ func (u *union) spell(o ownName, as spelling) string {
 	return hashedName(prefixed(part, o.name), part+"\x00"+o.name)
 }
 
-// visibleNames returns the visible names of the items of all parts, given their own. They are distinct
-// unless names must not be prefixed: a part cannot take a name from another, whatever names it chooses.
-// They do not depend on the order of the parts.
+// visibleNames returns the visible names of the items of all parts, given their own. Unless names must
+// not be prefixed, they are distinct, up to the hash of 32 bits: a part cannot take a name from another,
+// whatever names it chooses. They do not depend on the order of the parts.
 func (u *union) visibleNames(parts [][]string) map[ownName]string {
 	visible := make(map[ownName]string)
 	users := make(map[string]int) // distinct parts by name

@@ -335,21 +335,19 @@ func (f *fleet) join(m *member) {
 // hideColliding hides a server whose changed catalog collides with others, so that these
 // stay available.
 func (f *fleet) hideColliding() {
-	var joined []*member // with their changes, unless these collide
+	// Before the catalog is read, so that a later change is not taken for one that was joined.
+	var joined []*member
 	for _, m := range f.members {
-		if m.current() == changed {
+		if m.current() == changed && m.handle(isShown) {
 			joined = append(joined, m)
 		}
 	}
 	_, collision := f.Catalog(f.quit)
-	if f.quit.Err() != nil {
+	if collision == nil || f.quit.Err() != nil {
 		return
 	}
-	if collision == nil {
-		for _, m := range joined {
-			m.handle(isShown)
-		}
-		return
+	for _, m := range joined {
+		m.handle(hasChanged)
 	}
 	// Changed servers first, from the end of the file.
 	for _, suspects := range []state{changed, shown} {

@@ -510,6 +510,7 @@ func TestCollisionOfAServerThatChangedBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the change of b is shown", func() bool { return p.tools() == "a_tool c_tool" })
+	fleet.Attend(p.src)
 	if _, _, err := p.call("a_tool", `{"rename":"c_tool","forGood":1}`); err != nil {
 		t.Fatal(err)
 	}

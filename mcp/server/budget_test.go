@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,6 +121,47 @@ func TestLogOfALargeEvent(t *testing.T) {
 	l.release(&other)
 	if n := len(l.accounts); n != 0 {
 		t.Errorf("%d accounts are left", n)
+	}
+}
+
+// TestLogAfterItWasShed ensures that a stream whose events were dropped for others can be resumed after the events
+// that follow, unless the names of its requests are long, and that nothing is booked once the session has ended.
+func TestLogAfterItWasShed(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		resumes bool
+	}{
+		{"search", true},
+		{strings.Repeat("x", 2*spareNames), false},
+	} {
+		l := newLedger(&Options{SessionTTL: time.Hour})
+		log := newSession("s").newLog(l, "client")
+		log.mu.Lock()
+		others := log.followLocked(followed{method: methodCallTool, name: tt.name}, nil)
+		log.mu.Unlock()
+		others.giveUp()
+		for range 3 {
+			if err := log.append([]byte(`{}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		log.giveUp()
+		if n := len(l.accounts); n != 0 {
+			t.Errorf("%d accounts are left of a log that was shed", n)
+		}
+		if err := log.append([]byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		if log.attach(&slowWriter{}, 1) || log.attach(&slowWriter{}, 3) != tt.resumes {
+			t.Errorf("%.10s: the log resumes after event 3: want %t", tt.name, tt.resumes)
+		}
+		log.forget()
+		log.mu.Lock()
+		log.followLocked(followed{method: methodCallTool, name: "late"}, nil).giveUp()
+		log.mu.Unlock()
+		if n := len(l.accounts); n != 0 || len(log.of) != 0 {
+			t.Errorf("%d accounts and %d requests are left of a log that was forgotten", n, len(log.of))
+		}
 	}
 }
 

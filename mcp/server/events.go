@@ -79,6 +79,10 @@ const (
 
 	// costLogged is the measured cost of a logged request, in addition to its name.
 	costLogged = 96
+
+	// spareNames is how many bytes of requests a log keeps while the ledger has no entry for it, so that
+	// a stream can be resumed again once its events fit. It is part of the cost of a stream.
+	spareNames = 512
 )
 
 // id returns the id of event number n, which the client sends back as Last-Event-ID.
@@ -119,7 +123,7 @@ func (l *eventLog) followLocked(f followed, own eventWriter) victims {
 	case l.lost:
 	case slices.ContainsFunc(l.of, f.equal):
 		return nil
-	case l.over:
+	case l.over, l.done:
 		l.lost = true // nothing more is booked
 	case len(l.of) == maxLoggedRequests:
 		added = -len(l.of[0].name)
@@ -194,7 +198,7 @@ func (l *eventLog) keep(e []byte) victims {
 func (l *eventLog) book(delta int) (others victims) {
 	switch {
 	case l.size+l.names == 0: // an empty entry would outlive the account of its client
-		l.dropAll()
+		l.drop()
 		return nil
 	case l.booked:
 		others, l.booked = l.ledger.resize(&l.kept, int64(delta))
@@ -203,7 +207,7 @@ func (l *eventLog) book(delta int) (others victims) {
 		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0, int64(l.size+l.names), l)
 	}
 	if !l.booked {
-		l.dropAll()
+		l.drop()
 	}
 	return others
 }
@@ -214,12 +218,15 @@ func (l *eventLog) dropOldest() {
 	l.events = l.events[1:]
 }
 
-// dropAll drops the events, the requests they belong to, and their ledger entry. Without its
-// requests a stream cannot be resumed, because nothing says who may.
-func (l *eventLog) dropAll() {
-	l.lost = l.lost || len(l.of) > 0
-	l.of = nil
-	l.names = 0
+// drop drops the events and their ledger entry, which the next event enters again, and the requests
+// that they belong to if there are many. Without its requests a stream cannot be resumed, because
+// nothing says who may.
+func (l *eventLog) drop() {
+	if l.names > spareNames {
+		l.lost = true
+		l.of = nil
+		l.names = 0
+	}
 	l.events = nil
 	l.size = 0
 	l.booked = false
@@ -230,7 +237,7 @@ func (l *eventLog) dropAll() {
 func (l *eventLog) giveUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dropAll()
+	l.drop()
 }
 
 // attach resumes the stream on out, after event number after. It returns false if events
@@ -336,7 +343,10 @@ func (l *eventLog) finish() {
 func (l *eventLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dropAll()
+	l.drop()
+	l.of = nil
+	l.names = 0
+	l.lost = true
 	l.cutLocked(nil)
 	l.done = true
 }

@@ -49,6 +49,12 @@ func (sub *subscription) giveUp() {
 	}
 }
 
+func (sub *subscription) isGone() bool {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	return sub.gone
+}
+
 // onGiveUp registers end to be called when the subscription is given up, or immediately
 // if that has already happened.
 func (sub *subscription) onGiveUp(end func()) {
@@ -236,7 +242,7 @@ func (sub *subscription) watchURIs() {
 // are neither kept nor acknowledged.
 func (sub *subscription) subscribe(ctx context.Context, w mcp.Subscriber) {
 	sub.filter.URIs = slices.DeleteFunc(sub.filter.URIs, func(uri string) bool {
-		refused := w.Subscribe(ctx, uri) != nil
+		refused := sub.isGone() || w.Subscribe(ctx, uri) != nil
 		if refused {
 			delete(sub.uris, uri)
 		}
