@@ -37,11 +37,12 @@ type call struct {
 	stands  *stands // of a subscription
 
 	// For questions that do not name their call; guarded by session.mu.
-	mayAsk bool        // other clients' calls that may ask wait for this one
-	asked  bool        // it has asked
-	open   int         // number of unanswered questions
-	look   *time.Timer // ends the observation of a tool's first call, or nil
-	queued time.Time   // when it began to wait for its turn
+	mayAsk  bool        // other clients' calls that may ask wait for this one
+	asked   bool        // it has asked
+	open    int         // number of unanswered questions
+	look    *time.Timer // ends the observation of a tool's first call, or nil
+	queued  time.Time   // when it began to wait for its turn, or zero
+	started time.Time   // when it was assigned its id
 
 	queuedFor string // the client for which it counts in session.waiting
 }

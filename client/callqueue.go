@@ -17,9 +17,10 @@ import (
 //   - While a client is being asked, its call has to wait anyway, so the turn passes to
 //     another client. The answer is sent to the server once no other client has the turn.
 //   - All other calls run concurrently with everything.
-//   - The client that has the turn keeps it while it has such calls in flight, as they may
-//     depend on each other, but starts no more once another client has waited for
-//     longestTurn.
+//   - The client that has the turn keeps it until its last such call in flight ends. Once
+//     another client has waited for longestTurn, new calls of tools that have asked queue as
+//     well. As a call in flight may depend on one of them, a call that has queued for
+//     longestTurn starts if an earlier call of its client still has the turn.
 //
 // A question belongs to the only client with a call that may ask. If there are several,
 // the question is held, and no other call is started, until the calls in flight leave
@@ -41,7 +42,7 @@ const (
 	// longestHold is how long a question may wait for the calls of other clients.
 	longestHold = 30 * time.Second
 	// longestTurn is how long a client may wait for its turn until the client that has it
-	// has to queue as well.
+	// has to queue as well, and how long a call of that client queues at most.
 	longestTurn = 30 * time.Second
 	// maxAskers limits the number of tools whose state is stored.
 	maxAskers = 10_000
@@ -99,12 +100,19 @@ func (ses *session) enter(ctx context.Context, c *call) error {
 		state = max(state, quiet)
 	}
 	c.mayAsk = state != quiet
+	c.queued = time.Time{}
 	defer ses.leaveQueueLocked(c)
+	var late <-chan time.Time
 	for ses.blockedLocked(c) {
 		if err := ses.queueLocked(c); err != nil {
 			return err
 		}
-		if _, err := ses.awaitChangeLocked(ctx, nil); err != nil {
+		if late == nil {
+			timer := time.NewTimer(longestTurn)
+			defer timer.Stop()
+			late = timer.C
+		}
+		if _, err := ses.awaitChangeLocked(ctx, late); err != nil {
 			return err
 		}
 		c.mayAsk = c.mayAsk && ses.src.askers.get(c) != quiet
@@ -112,6 +120,7 @@ func (ses *session) enter(ctx context.Context, c *call) error {
 	if err := ses.trackLocked(c); err != nil {
 		return err
 	}
+	c.started = time.Now()
 	if c.mayAsk && ses.src.askers.get(c) == unknown {
 		c.look = time.AfterFunc(firstLook, func() { ses.assumeQuiet(c) })
 	}
@@ -129,19 +138,31 @@ func (ses *session) blockedLocked(c *call) bool {
 	if ses.anyLocked(blocks) {
 		return true
 	}
-	if !c.mayAsk || ses.hasTurnLocked(c) && !ses.overdueLocked(c) {
+	if !c.mayAsk || ses.hasTurnLocked(c) && (!ses.overdueLocked(c) || ses.isNeededLocked(c)) {
 		return false
 	}
 	first := len(ses.queue) == 0 || ses.queue[0] == c || ses.src.sameClient(c, ses.queue[0])
 	return len(ses.resuming) > 0 || !first
 }
 
-// overdueLocked reports whether a client other than that of c has waited too long for its turn.
+// overdueLocked reports whether a call of a client that has the turn must queue: its tool has asked, and
+// another client has waited too long for its turn.
 func (ses *session) overdueLocked(c *call) bool {
+	if ses.src.askers.get(c) != asks {
+		return false
+	}
 	late := func(other *call) bool {
 		return time.Since(other.queued) >= longestTurn && !ses.src.sameClient(c, other)
 	}
 	return slices.ContainsFunc(ses.queue, late) || slices.ContainsFunc(ses.resuming, late)
+}
+
+// isNeededLocked reports whether a call has queued for so long that an earlier call of its client that still has
+// the turn may depend on it.
+func (ses *session) isNeededLocked(c *call) bool {
+	return !c.queued.IsZero() && time.Since(c.queued) >= longestTurn && ses.anyLocked(func(other *call) bool {
+		return other.hasTurn() && ses.src.sameClient(c, other) && !other.started.After(c.queued)
+	})
 }
 
 // hasTurn reports whether a call has the turn: it may ask at any moment.

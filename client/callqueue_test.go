@@ -28,24 +28,31 @@ type asking struct {
 
 func newAsking() *asking {
 	src := newSource(&Dialer{Name: "asking"}, nil)
+	src.askers.note(&call{method: "tools/call", name: "ask"}, asks)
 	return &asking{
 		session: &session{src: src, ended: make(chan struct{}), oneStream: true},
 		clients: make(map[string]mcp.Session),
 	}
 }
 
-// start makes a client call the tool. entered is closed once the server receives the call, and
+// start makes a client call the tool ask. entered is closed once the server receives the call, and
 // failed receives the error otherwise.
 func (a *asking) start(ctx context.Context, client string) (c *call, entered chan struct{}, failed chan error) {
+	return a.startTool(ctx, client, "ask")
+}
+
+// startTool is start for a tool with this name.
+func (a *asking) startTool(
+	ctx context.Context, client, tool string,
+) (c *call, entered chan struct{}, failed chan error) {
 	if a.clients[client] == nil {
 		a.clients[client] = &visitor{}
 	}
 	request := mcp.NewRequest(&callerRequest{name: client, session: a.clients[client]})
 	c = newCall("tools/call")
-	c.name = "ask"
+	c.name = tool
 	c.foreign = true
 	c.request.Store(&request)
-	a.src.askers.note(c, asks)
 	entered = make(chan struct{})
 	failed = make(chan error, 1)
 	go func() {
@@ -86,6 +93,41 @@ func TestTurnEnds(t *testing.T) {
 			holding = next
 		}
 		t.Error("the other client has not got the turn in 100 s")
+	})
+}
+
+// TestDependentCallsStart guards that a call in flight that waits for another call of its client ends, although
+// another client has waited for its turn for long: a call of a tool that has not asked starts immediately, and
+// one of a tool that has asked after 30 s.
+func TestDependentCallsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		a := newAsking()
+		waiting, _, _ := a.start(ctx, "holder")
+		_, others, _ := a.start(ctx, "other")
+		time.Sleep(2 * longestTurn)
+		unknown, entered, _ := a.startTool(ctx, "holder", "release")
+		if !isClosed(entered) {
+			t.Error("a call of a tool that has not asked is not started")
+		}
+		a.untrack(unknown)
+		needed, entered, _ := a.start(ctx, "holder")
+		if isClosed(entered) {
+			t.Error("a call of a tool that has asked is started before the client that has waited")
+		}
+		time.Sleep(longestTurn)
+		synctest.Wait()
+		if !isClosed(entered) || isClosed(others) {
+			t.Errorf("started: %t, that of the other client: %t; want only the first", isClosed(entered), isClosed(others))
+		}
+		a.untrack(needed)
+		a.untrack(waiting)
+		synctest.Wait()
+		if !isClosed(others) {
+			t.Error("the other client has not got the turn")
+		}
 	})
 }
 
