@@ -44,7 +44,7 @@ func (c *call) clientName() string {
 	return c.client
 }
 
-// queue counts requests that wait for a server, by client. It is guarded by Source.mu.
+// queue counts requests that wait for a server, by client. It is guarded by the lock of its owner.
 type queue struct {
 	// n is the number of requests that wait, and clients by client: one client cannot fill
 	// the queue alone.
