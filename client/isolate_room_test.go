@@ -82,6 +82,28 @@ func TestProcessesStopTogether(t *testing.T) {
 	}
 }
 
+// TestOneStopForOneProcess guards that requests that will share a process stop only one other process together.
+func TestOneStopForOneProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, running := isolateSlow(t, &client.IsolateOptions{MaxTotal: 3}, &client.Processes{},
+			func(int64) time.Duration { return 5 * time.Second })
+		defer i.Close()
+		callsAs(t, i, "old", 3)
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				if n := callsAs(t, i, "new", 1); n != 0 {
+					t.Error("a call is refused")
+				}
+			})
+		}
+		all.Wait()
+		if n := running.Load(); n != 4 {
+			t.Errorf("%d processes run, want 3 and that for the catalog", n)
+		}
+	})
+}
+
 // TestStuckProcess guards that a process that does not exit takes its own place only: requests stop another
 // one, or are refused.
 func TestStuckProcess(t *testing.T) {
