@@ -398,14 +398,9 @@ func (q *query) unknown(withheld map[string]string, unknown func(string) *mcp.Er
 
 // listen decides about the resources of a subscription.
 func (q *query) listen() error {
-	list := jsonscan.Member(q.param("notifications"), "resourceSubscriptions")
-	if list == nil || list[0] != '[' {
-		return nil // the server checks the form
-	}
-	for _, element := range jsonscan.Elements(list) {
-		uri, ok := jsonscan.Unquote(element)
-		if !ok {
-			continue
+	for _, uri := range q.op.URIs {
+		if err := q.ctx.Err(); err != nil {
+			return err
 		}
 		d := q.engine.Resource(q.caller, policy.Subscribe, q.op.Catalog, uri, &q.now)
 		if err := q.answer(d, uri, mcp.CodeResourceDenied); err != nil {

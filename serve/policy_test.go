@@ -190,6 +190,23 @@ func companyHandler(t testing.TB, opts *serve.Options) *serve.Handler {
 	return serve.NewHandler(company{servers: []string{"a", "b", "c"}}, opts)
 }
 
+// TestPolicyListen: the policy decides about the URIs that the server reads from the request, whatever the
+// spelling of the member, and after the limit of their number.
+func TestPolicyListen(t *testing.T) {
+	h := companyHandler(t, &serve.Options{})
+	for _, tt := range []struct{ name, filter, want string }{
+		{"denied", `{"resourceSubscriptions":["a://one","b://one"]}`, "denied"},
+		{"in capitals", `{"RESOURCESUBSCRIPTIONS":["b://one"],"taskIds":["t"]}`, "denied"}, // it is refused otherwise, too
+		{"too many", `{"resourceSubscriptions":["b://one"` + strings.Repeat(`,"b://one"`, 10_000) + `]}`,
+			"want at most 10000"},
+	} {
+		got := itemUse{"subscriptions/listen", "", `"notifications":` + tt.filter}.post(h, "ann")
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %.300s, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestPolicyFreesLimits: a request that a rule denies does not stay in flight.
 func TestPolicyFreesLimits(t *testing.T) {
 	h := companyHandler(t, &serve.Options{Limits: serve.Limits{ClientInFlight: 1}})

@@ -90,6 +90,9 @@ type Operation struct {
 	// Arguments are those of a tool or prompt, as the client sent them, or nil. The Source gets
 	// the same bytes.
 	Arguments json.RawMessage
+	// URIs are the distinct resources that subscriptions/listen subscribes to, at most 10,000. Leave
+	// does not get them.
+	URIs []string
 	// Index, which may be nil, is as in [mcp.CallToolParams].
 	Index *jsonscan.Index
 	// Catalog is what the Source offers to the request. Its tools record where they come
@@ -181,9 +184,14 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 
 // operation describes the request for the gate.
 func (rc *request) operation(cat *mcp.Catalog) Operation {
+	var uris []string
+	if rc.listens != nil {
+		uris = rc.listens.URIs
+	}
 	return Operation{
 		Method:    rc.methodName(),
 		Name:      rc.about,
+		URIs:      uris,
 		Arguments: rc.msg.arguments,
 		Index:     &rc.msg.index,
 		Catalog:   cat,

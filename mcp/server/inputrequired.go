@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/base64url"
+	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -29,7 +30,8 @@ import (
 type rounds struct {
 	mu      sync.Mutex // guards all fields
 	loaded  bool
-	count   int                        // questions asked so far, for their default keys
+	invalid bool                       // loading has failed
+	count   int32                      // questions asked so far, for their default keys
 	answers map[string]json.RawMessage // by key
 	private json.RawMessage            // set by the source
 	open    map[string]*question
@@ -72,7 +74,7 @@ func (rc *request) askModern(questions []*question) ([]json.RawMessage, error) {
 		key := q.key
 		if key == "" {
 			rc.rounds.count++
-			key = "input-" + strconv.Itoa(rc.rounds.count)
+			key = "input-" + strconv.Itoa(int(rc.rounds.count))
 		}
 		answer := rc.rounds.answers[key]
 		if answer != nil && string(answer) != "null" {
@@ -117,14 +119,24 @@ func (rc *request) mayAsk() bool {
 }
 
 // loadRounds reads requestState and inputResponses, once per request. Answers of this
-// round replace earlier ones.
+// round replace earlier ones. After an error, each call returns one.
 func (rc *request) loadRounds() error {
 	rc.rounds.mu.Lock()
 	defer rc.rounds.mu.Unlock()
-	if rc.rounds.loaded {
+	switch {
+	case rc.rounds.invalid:
+		return errState
+	case rc.rounds.loaded:
 		return nil
 	}
 	rc.rounds.loaded = true
+	err := rc.readRounds()
+	rc.rounds.invalid = err != nil
+	return err
+}
+
+// readRounds is loadRounds without the lock.
+func (rc *request) readRounds() error {
 	rc.rounds.answers = make(map[string]json.RawMessage)
 	if raw, ok := rc.param("requestState"); ok {
 		state, isString := jsonscan.Unquote(raw)
@@ -177,8 +189,8 @@ var errState = invalidParams("params.requestState is not valid here: it was chan
 // reveals nothing about the key.
 func (rc *request) openState(state string) error {
 	sealed, err := base64url.Decode(state)
-	if err != nil {
-		return errState
+	if err != nil || len(sealed) < rc.server.keys.Load().overhead() {
+		return errState // at once: the context below is a digest of all arguments
 	}
 	plain, err := rc.server.keys.Load().open(sealed, rc.stateContext())
 	if err != nil {
@@ -197,35 +209,21 @@ func (rc *request) openState(state string) error {
 }
 
 // stateContext binds a state to the request: its principal, its method, and a digest of
-// the parameters that does not depend on the order of members.
+// the parameters that does not depend on the order of members or the spelling of values, so
+// that a client may encode the same arguments differently in the next round.
 func (rc *request) stateContext() []byte {
+	var arguments []byte
+	if raw := rc.msg.arguments; raw != nil {
+		arguments = canonical.AppendExact(make([]byte, 0, len(raw)), raw)
+	}
 	sum := sha256.New()
 	for _, part := range [][]byte{
-		[]byte(principalID(mcp.PrincipalFrom(rc))), rc.msg.method, rc.msg.name, rc.msg.uri, canonical(rc.msg.arguments),
+		[]byte(principalID(mcp.PrincipalFrom(rc))), rc.msg.method, rc.msg.name, rc.msg.uri, arguments,
 	} {
 		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		sum.Write(part)
 	}
 	return sum.Sum(nil)
-}
-
-// canonical returns JSON with sorted members, so that a client may encode the same
-// arguments differently in the next round.
-func canonical(raw []byte) []byte {
-	if raw == nil {
-		return nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	out, err := mcp.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return out
 }
 
 // inputRequired writes the open questions as the result.
@@ -312,6 +310,9 @@ func newSealKeys(secrets [][]byte) sealKeys {
 	}
 	return keys
 }
+
+// overhead returns the number of bytes of nonce and tag, by which a state is longer than its plain text.
+func (k sealKeys) overhead() int { return k[0].Overhead() }
 
 func (k sealKeys) seal(plain, context []byte) []byte {
 	return k[0].Seal(nil, nil, plain, context)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -369,6 +370,55 @@ func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A state is opened after the gate has admitted the request, because its context is a digest of
+// the arguments: a caller without permission cannot make the server compute it.
+func TestRoundStateAfterTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		denied := false
+		gate := gateFunc(func(context.Context, mcpserver.Operation) error {
+			if denied {
+				return mcp.Errorf(mcp.CodeToolDenied, "denied")
+			}
+			return nil
+		})
+		p := connectModern(t, httpTransport, askName, &mcpserver.Options{Gate: gate})
+		forged := base64.RawURLEncoding.EncodeToString(make([]byte, 100))
+		if got, want := p.round("tools/call", askTool, "", forged).keys(), fmt.Sprint("error ", badParams); got != want {
+			t.Errorf("admitted: %s, want %s", got, want)
+		}
+		denied = true
+		want := fmt.Sprint("error ", int(mcp.CodeToolDenied))
+		if got := p.round("tools/call", askTool, "", forged).keys(); got != want {
+			t.Errorf("denied: %s, want %s", got, want)
+		}
+	})
+}
+
+// A forged state costs a small multiple of the arguments.
+func TestRoundStateCost(t *testing.T) {
+	arguments := `"arguments":{"a":[` + strings.Repeat(`{"a":1},`, 100_000) + `0]}`
+	for name, state := range map[string]string{
+		"short": "AAAA",
+		"long":  base64.RawURLEncoding.EncodeToString(make([]byte, 100)),
+	} {
+		body := modern("tools/call", askTool+`,`+arguments+`,"requestState":"`+state+`"`)
+		h := mcpserver.New(newAsker(askName), nil).HTTPHandler(nil)
+		r := newRerun(h, body, modernHeader("tools/call", "ask"))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r.serve()
+		runtime.ReadMemStats(&after)
+		n := after.TotalAlloc - before.TotalAlloc
+		most := uint64(16 * len(body))
+		if state == "AAAA" {
+			most = uint64(4 * len(body))
+		}
+		if n > most {
+			t.Errorf("a %s state in %d bytes makes the server allocate %d, want at most %d", name, len(body), n, most)
+		}
+	}
 }
 
 func TestRoundStateBelongsToItsPrincipal(t *testing.T) {

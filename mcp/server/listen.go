@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,12 +70,52 @@ func (sub *subscription) onGiveUp(end func()) {
 
 // listenFilter is the notifications member of subscriptions/listen.
 type listenFilter struct {
-	Tools     bool     `json:"toolsListChanged,omitempty"`
-	Prompts   bool     `json:"promptsListChanged,omitempty"`
-	Resources bool     `json:"resourcesListChanged,omitempty"`
-	URIs      []string `json:"resourceSubscriptions,omitempty"`
-	TaskIDs   []string `json:"taskIds,omitempty"`
+	Tools     bool         `json:"toolsListChanged,omitempty"`
+	Prompts   bool         `json:"promptsListChanged,omitempty"`
+	Resources bool         `json:"resourcesListChanged,omitempty"`
+	URIs      distinctList `json:"resourceSubscriptions,omitempty"`
+	TaskIDs   distinctList `json:"taskIds,omitempty"`
 }
+
+// distinctList is an array of strings without repetitions. Decoding fails if it has more than
+// maxSubscribedURIs elements, before they are kept.
+type distinctList []string
+
+var errTooManyElements = errors.New("too many elements")
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *distinctList) UnmarshalJSON(raw []byte) error {
+	*l = nil
+	if string(raw) == "null" {
+		return nil
+	}
+	if raw[0] != '[' {
+		return errNotStrings
+	}
+	n := 0
+	seen := make(map[string]struct{})
+	_, err := jsonscan.Array(raw, 0, 0, func(i int) (int, error) {
+		if n++; n > maxSubscribedURIs {
+			return i, errTooManyElements
+		}
+		end, err := jsonscan.Value(raw, i)
+		if err != nil {
+			return end, err
+		}
+		element, ok := jsonscan.Unquote(raw[i:end])
+		if !ok {
+			return end, errNotStrings
+		}
+		if _, repeated := seen[element]; !repeated {
+			seen[element] = struct{}{}
+			*l = append(*l, element)
+		}
+		return end, nil
+	})
+	return err
+}
+
+var errNotStrings = errors.New("not an array of strings")
 
 // listenSurface is a surface that can keep a subscription open.
 type listenSurface interface {
@@ -93,25 +134,10 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	if !ok {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "subscriptions/listen needs a client that accepts text/event-stream")
 	}
-	raw, ok := rc.param("notifications")
-	if !ok || !jsonscan.IsObject(raw) {
-		return invalidParams("params.notifications is required and must be an object")
-	}
-	var asked listenFilter
-	if err := json.Unmarshal(raw, &asked); err != nil {
-		return invalidParams("params.notifications: want booleans, and an array of strings for resourceSubscriptions")
-	}
-	if len(asked.URIs) > maxSubscribedURIs {
-		return invalidParams("params.notifications.resourceSubscriptions: at most %d", maxSubscribedURIs)
-	}
-	if len(asked.TaskIDs) > maxSubscribedURIs {
-		return invalidParams("params.notifications.taskIds: at most %d", maxSubscribedURIs)
-	}
+	asked := *rc.listens
+	rc.listens = nil
 	if len(asked.TaskIDs) > 0 && !rc.knowsTasks() {
 		return rc.missingTasks()
-	}
-	if err := checkListenSizes(rc.msg.id, asked.URIs); err != nil {
-		return err
 	}
 	sub := &subscription{
 		id:     bytes.Clone(rc.msg.id),
@@ -119,7 +145,10 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 		store:  s.tasks.store,
 	}
 	sub.watchTasks(s, rc, asked.TaskIDs)
-	sub.watchURIs()
+	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
+	for _, uri := range sub.filter.URIs {
+		sub.uris[uri] = struct{}{}
+	}
 	// Booked first, so that what does not fit costs no other server a subscription.
 	if !s.ledger.book(&sub.kept, rc.Client(), keptSubscription, sub.entries(),
 		sub.size(), sub) {
@@ -144,15 +173,39 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	return nil
 }
 
+const methodListen = "subscriptions/listen"
+
+// readListen reads the filter of subscriptions/listen, once for the gate and for listen: the gate
+// must decide about the same URIs.
+func (rc *request) readListen() error {
+	raw, ok := rc.param("notifications")
+	if !ok || !jsonscan.IsObject(raw) {
+		return invalidParams("params.notifications is required and must be an object")
+	}
+	asked := new(listenFilter)
+	switch err := json.Unmarshal(raw, asked); {
+	case errors.Is(err, errTooManyElements):
+		return invalidParams("params.notifications: want at most %d elements of resourceSubscriptions, and of taskIds",
+			maxSubscribedURIs)
+	case err != nil:
+		return invalidParams("params.notifications: want booleans, and an array of strings for resourceSubscriptions")
+	}
+	if err := checkListenSizes(rc.msg.id, asked.URIs); err != nil {
+		return err
+	}
+	rc.listens = asked
+	return nil
+}
+
 // checkListenSizes rejects a subscription with an id or URI that is too long to be kept.
 func checkListenSizes(id []byte, uris []string) error {
 	if len(id) > maxURI {
 		return invalidRequest("the id of subscriptions/listen has %d bytes, want at most %d", len(id), maxURI)
 	}
-	for i, uri := range uris {
+	for _, uri := range uris {
 		if len(uri) > maxURI {
-			return invalidParams("params.notifications.resourceSubscriptions[%d] has %d bytes, want at most %d",
-				i, len(uri), maxURI)
+			return invalidParams("params.notifications.resourceSubscriptions: a URI has %d bytes, want at most %d",
+				len(uri), maxURI)
 		}
 	}
 	return nil
@@ -215,9 +268,6 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 		return s.checkTask(ctx, record, transport) == nil
 	}
 	for _, id := range ids {
-		if _, repeated := sub.tasks[id]; repeated {
-			continue
-		}
 		record, ok, err := sub.store.GetTask(rc, id)
 		if err == nil && ok &&
 			record.Principal == principalID(mcp.PrincipalFrom(rc)) && sub.mayFollow(&record) {
@@ -227,27 +277,18 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	}
 }
 
-// watchURIs makes the URIs of the filter distinct.
-func (sub *subscription) watchURIs() {
-	sub.uris = make(map[string]struct{})
-	sub.filter.URIs = slices.DeleteFunc(sub.filter.URIs, func(uri string) bool {
-		_, repeated := sub.uris[uri]
-		sub.uris[uri] = struct{}{}
-		return repeated
-	})
-	sub.filter.URIs = slices.Clone(sub.filter.URIs) // without the room of the others
-}
-
 // subscribe subscribes to the URIs of the filter, and removes those that the source refuses: they
 // are neither kept nor acknowledged.
 func (sub *subscription) subscribe(ctx context.Context, w mcp.Subscriber) {
-	sub.filter.URIs = slices.DeleteFunc(sub.filter.URIs, func(uri string) bool {
-		refused := sub.isGone() || w.Subscribe(ctx, uri) != nil
-		if refused {
+	asked := sub.filter.URIs
+	sub.filter.URIs = nil
+	for _, uri := range asked {
+		if sub.isGone() || w.Subscribe(ctx, uri) != nil {
 			delete(sub.uris, uri)
+			continue
 		}
-		return refused
-	})
+		sub.filter.URIs = append(sub.filter.URIs, uri)
+	}
 }
 
 // wants adds the subscribed part of a change to the news, and reports whether there is

@@ -32,6 +32,7 @@ type request struct {
 	// Parameters of the Source method.
 	callTool mcp.CallToolParams
 	read     mcp.ReadResourceParams
+	listens  *listenFilter // of subscriptions/listen
 
 	task    *task // the task that this request works for, or nil
 	started *task // the task that the call has turned into, or nil

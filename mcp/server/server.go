@@ -271,8 +271,10 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 	if s.opts.Gate != nil || s.opts.Observer != nil || s.opts.Tracer != nil {
 		rc.about = rc.aboutOf(cat)
 	}
-	if err := rc.checkState(); m != nil && err != nil {
-		return err // before the gate, which may have asked the client in an earlier round
+	if m != nil && m.name == methodListen {
+		if err := rc.readListen(); err != nil {
+			return err // before the gate, which decides about every URI
+		}
 	}
 	if g := s.opts.Gate; g != nil {
 		op := rc.operation(cat)
@@ -283,7 +285,11 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 			}
 			return err
 		}
+		op.URIs = nil // a subscription may be open for long, and keeps only those that it books
 		defer g.Leave(rc, op)
+	}
+	if err := rc.checkState(); m != nil && err != nil {
+		return err // after the gate, because the check digests the arguments
 	}
 	if m == nil {
 		return rc.extended(extender, cat, a)
