@@ -98,7 +98,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	defer starting.close()
 	defer o.followNames(ctx, src)()
 	hs := &http.Server{
-		Handler:           logged(handler, o.Logger),
+		Handler:           limitStreams(logged(handler, o.Logger)),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       o.IdleTimeout,

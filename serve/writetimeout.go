@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net"
+	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -100,3 +101,72 @@ func (c *timeoutConn) SyscallConn() (syscall.RawConn, error) {
 	}
 	return nil, errors.ErrUnsupported
 }
+
+// limitStreams limits the writes of handlers over HTTP/2 like those of a [timeoutConn]: a stream whose client
+// opens no window waits in net/http, where no deadline of the connection applies. A stream that waits too long is
+// reset, and the connection stays usable.
+func limitStreams(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s := &timeoutStream{ResponseWriter: w}
+		next.ServeHTTP(s, r)
+		s.limit() // net/http writes the rest of its buffer after the handler
+	})
+}
+
+// timeoutStream is the response of a stream with a write deadline during each write, unless another one is set.
+type timeoutStream struct {
+	http.ResponseWriter
+
+	mu     sync.Mutex
+	theirs bool // set by SetWriteDeadline
+}
+
+// Write implements [http.ResponseWriter].
+func (s *timeoutStream) Write(p []byte) (n int, err error) {
+	defer s.unlimit() // the deadline of a stream resets it even if nothing is written
+	for {
+		piece := p[:min(len(p), writeChunk)]
+		s.limit()
+		m, err := s.ResponseWriter.Write(piece)
+		n += m
+		p = p[len(piece):]
+		if err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// FlushError is called by [http.ResponseController.Flush].
+func (s *timeoutStream) FlushError() error {
+	s.limit()
+	defer s.unlimit()
+	return http.NewResponseController(s.ResponseWriter).Flush()
+}
+
+// limit sets our deadline, and unlimit clears it.
+func (s *timeoutStream) limit() { s.set(time.Now().Add(writeTimeout)) }
+
+func (s *timeoutStream) unlimit() { s.set(time.Time{}) }
+
+func (s *timeoutStream) set(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.theirs {
+		_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(t)
+	}
+}
+
+// SetWriteDeadline is called by [http.ResponseController]. The zero time restores our own deadlines.
+func (s *timeoutStream) SetWriteDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.theirs = !t.IsZero()
+	return http.NewResponseController(s.ResponseWriter).SetWriteDeadline(t)
+}
+
+// Unwrap lets [http.ResponseController] reach the other methods.
+func (s *timeoutStream) Unwrap() http.ResponseWriter { return s.ResponseWriter }

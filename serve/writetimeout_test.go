@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
@@ -95,4 +97,78 @@ func TestPatienceOfOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// pipeListener accepts the connections that dial returns.
+type pipeListener chan net.Conn
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	conn, ok := <-l
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+func (l pipeListener) Close() error   { return nil }
+func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (l pipeListener) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	l <- here
+	return there, nil
+}
+
+// A stream of HTTP/2 whose client does not read is reset, and the connection stays usable.
+func TestPatienceOfStreams(t *testing.T) {
+	const window = 64 << 10
+	synctest.Test(t, func(t *testing.T) {
+		var protocols http.Protocols
+		protocols.SetUnencryptedHTTP2(true)
+		ended := make(chan time.Duration, 1)
+		ln := make(pipeListener)
+		server := &http.Server{
+			Protocols: &protocols,
+			Handler: limitStreams(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/small" {
+					_, _ = io.WriteString(w, "ok")
+					return
+				}
+				began := time.Now()
+				context.AfterFunc(r.Context(), func() { ended <- time.Since(began) })
+				_, _ = w.Write(make([]byte, 1<<20))
+			})),
+		}
+		go server.Serve(ln)
+		transport := &http.Transport{
+			Protocols:   &protocols,
+			DialContext: ln.dial,
+			HTTP2:       &http.HTTP2Config{MaxReceiveBufferPerStream: window},
+		}
+		client := &http.Client{Transport: transport}
+		resp, err := client.Get("http://pipe/unread")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		time.Sleep(2 * writeTimeout)
+		select {
+		case took := <-ended:
+			if took < writeTimeout || took > writeTimeout*3/2 {
+				t.Errorf("the stream was reset after %v, want %v to %v", took, writeTimeout, writeTimeout*3/2)
+			}
+		default:
+			t.Error("the stream still waits for its client")
+		}
+		other, err := client.Get("http://pipe/small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(other.Body); string(text) != "ok" || err != nil {
+			t.Errorf("the next request on the connection: %q, %v", text, err)
+		}
+		_ = other.Body.Close()
+		transport.CloseIdleConnections()
+		close(ln)
+		_ = server.Close()
+	})
 }
