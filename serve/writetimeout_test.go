@@ -1,16 +1,21 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 var (
@@ -167,6 +172,73 @@ func TestPatienceOfStreams(t *testing.T) {
 			t.Errorf("the next request on the connection: %q, %v", text, err)
 		}
 		_ = other.Body.Close()
+		transport.CloseIdleConnections()
+		close(ln)
+		_ = server.Close()
+	})
+}
+
+// chatty is a Source whose tool sends a message, and answers after minutes.
+type chatty struct{ mcp.Source }
+
+func (chatty) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server:  mcp.Implementation{Name: "chatty", Version: "1"},
+		Logging: true,
+		Tools:   []mcp.Tool{{Name: "wait", InputSchema: []byte(`{"type":"object"}`)}},
+	}, nil
+}
+
+func (chatty) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	mcp.RequestFrom(ctx).Log(mcp.LogError, "", "one moment")
+	select {
+	case <-time.After(5 * time.Minute):
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("done")}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestSilenceAfterAnEvent ensures that a call over HTTP/2 may be silent for minutes after its first message.
+func TestSilenceAfterAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var protocols http.Protocols
+		protocols.SetUnencryptedHTTP2(true)
+		ln := make(pipeListener)
+		server := &http.Server{
+			Protocols: &protocols,
+			Handler:   limitStreams(mcpserver.New(chatty{}, nil).HTTPHandler(nil)),
+		}
+		go server.Serve(ln)
+		transport := &http.Transport{Protocols: &protocols, DialContext: ln.dial}
+		client := &http.Client{Transport: transport}
+		session := ""
+		post := func(body string) string {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			if session != "" {
+				req.Header.Set("Mcp-Session-Id", session)
+				req.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Errorf("the answer ends with %v: %s", err, text)
+			}
+			session = cmp.Or(session, resp.Header.Get("Mcp-Session-Id"))
+			return string(text)
+		}
+		post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+			`"clientInfo":{"name":"c","version":"1"}}}`)
+		answer := post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`)
+		if !strings.Contains(answer, "one moment") || !strings.Contains(answer, `"text":"done"`) {
+			t.Errorf("the answer is %s", answer)
+		}
 		transport.CloseIdleConnections()
 		close(ln)
 		_ = server.Close()

@@ -475,6 +475,13 @@ func (p *response) writeEvents(b []byte) error {
 		err = controller.Flush()
 	}
 	p.broken = err != nil
+	if err == nil {
+		// Over HTTP/2, a deadline that passes resets the stream, even if nothing is written.
+		_ = controller.SetWriteDeadline(time.Time{})
+		if p.severed.Load() {
+			_ = controller.SetWriteDeadline(time.Now())
+		}
+	}
 	return err
 }
 
