@@ -42,6 +42,7 @@ type call struct {
 	open    int         // number of unanswered questions
 	look    *time.Timer // ends the observation of a tool's first call, or nil
 	queued  time.Time   // when it began to wait for its turn, or zero
+	needed  bool        // it started before others that waited, as a call of its client may depend on it
 	started time.Time   // when it was assigned its id
 
 	queuedFor string // the client for which it counts in session.waiting

@@ -117,6 +117,7 @@ func (ses *session) enter(ctx context.Context, c *call) error {
 		}
 		c.mayAsk = c.mayAsk && ses.src.askers.get(c) != quiet
 	}
+	c.needed = c.mayAsk && ses.hasTurnLocked(c) && ses.overdueLocked(c)
 	if err := ses.trackLocked(c); err != nil {
 		return err
 	}
@@ -158,10 +159,11 @@ func (ses *session) overdueLocked(c *call) bool {
 }
 
 // isNeededLocked reports whether a call has queued for so long that an earlier call of its client that still has
-// the turn may depend on it.
+// the turn may depend on it. Calls that started for this reason are no reason for others: a client could keep
+// the turn with them.
 func (ses *session) isNeededLocked(c *call) bool {
 	return !c.queued.IsZero() && time.Since(c.queued) >= longestTurn && ses.anyLocked(func(other *call) bool {
-		return other.hasTurn() && ses.src.sameClient(c, other) && !other.started.After(c.queued)
+		return other.hasTurn() && !other.needed && ses.src.sameClient(c, other) && !other.started.After(c.queued)
 	})
 }
 

@@ -131,6 +131,38 @@ func TestDependentCallsStart(t *testing.T) {
 	})
 }
 
+// TestNeededCallsEnd ensures that calls that started because another one may depend on them are no reason to
+// start further ones: a client with overlapping calls cannot keep the turn.
+func TestNeededCallsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		a := newAsking()
+		first, _, _ := a.start(ctx, "holder")
+		_, others, _ := a.start(ctx, "other")
+		time.Sleep(longestTurn)
+		second, entered, _ := a.start(ctx, "holder")
+		time.Sleep(longestTurn)
+		synctest.Wait()
+		if !isClosed(entered) {
+			t.Fatal("a call on which the first may depend has not started")
+		}
+		_, entered, _ = a.start(ctx, "holder")
+		a.untrack(first)
+		time.Sleep(2 * longestTurn)
+		synctest.Wait()
+		if isClosed(entered) {
+			t.Error("the second call keeps the turn for a third")
+		}
+		a.untrack(second)
+		synctest.Wait()
+		if !isClosed(others) {
+			t.Error("the other client has not got the turn")
+		}
+	})
+}
+
 // TestTurnEndsForAnswers guards the same for a client whose answer to a question waits for the turn.
 func TestTurnEndsForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -113,7 +113,9 @@ func limitStreams(next http.Handler) http.Handler {
 		}
 		s := &timeoutStream{ResponseWriter: w}
 		next.ServeHTTP(s, r)
-		s.limit() // net/http writes the rest of its buffer after the handler
+		if s.buffered { // net/http writes the rest after the handler
+			s.limit()
+		}
 	})
 }
 
@@ -121,12 +123,15 @@ func limitStreams(next http.Handler) http.Handler {
 type timeoutStream struct {
 	http.ResponseWriter
 
+	buffered bool // something was written and not flushed; used by one goroutine at a time, like the response
+
 	mu     sync.Mutex
 	theirs bool // set by SetWriteDeadline
 }
 
 // Write implements [http.ResponseWriter].
 func (s *timeoutStream) Write(p []byte) (n int, err error) {
+	s.buffered = true
 	defer s.unlimit() // the deadline of a stream resets it even if nothing is written
 	for {
 		piece := p[:min(len(p), writeChunk)]
@@ -142,6 +147,7 @@ func (s *timeoutStream) Write(p []byte) (n int, err error) {
 
 // FlushError is called by [http.ResponseController.Flush].
 func (s *timeoutStream) FlushError() error {
+	s.buffered = false
 	s.limit()
 	defer s.unlimit()
 	return http.NewResponseController(s.ResponseWriter).Flush()

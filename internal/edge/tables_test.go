@@ -107,7 +107,7 @@ var messages = map[string][]textAt{
 		{"promptArgument", "Server.complete", "prompt %q has"}, {"unknownTemplate", "Server.complete", "unknown"},
 		{"noVariable", "Server.complete", "resource template"}, {"refType", "Server.complete", "params.ref.type"},
 		{"listenStream", "Server.listen", "subscriptions/listen needs"},
-		{"listenObject", "Server.listen", "params.notifications is required"},
+		{"listenObject", "request.readListen", "params.notifications is required"},
 		{"internal", "Server.panicked", "internal"},
 	},
 	"staticmcp": {

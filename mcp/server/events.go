@@ -80,8 +80,8 @@ const (
 	// costLogged is the measured cost of a logged request, in addition to its name.
 	costLogged = 96
 
-	// spareNames is how many bytes of requests a log keeps while the ledger has no entry for it, so that
-	// a stream can be resumed again once its events fit. It is part of the cost of a stream.
+	// spareNames is how many bytes of requests a log keeps while the ledger has no entry for it and its
+	// stream continues, so that it can be resumed again once its events fit.
 	spareNames = 512
 )
 
@@ -222,7 +222,7 @@ func (l *eventLog) dropOldest() {
 // that they belong to if there are many. Without its requests a stream cannot be resumed, because
 // nothing says who may.
 func (l *eventLog) drop() {
-	if l.names > spareNames {
+	if l.names > spareNames || l.done {
 		l.lost = true
 		l.of = nil
 		l.names = 0
@@ -336,6 +336,9 @@ func (l *eventLog) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done = true
+	if !l.booked {
+		l.drop()
+	}
 	l.endLocked()
 }
 
@@ -465,12 +468,7 @@ func (p *response) writeEvents(b []byte) error {
 		p.w.WriteHeader(http.StatusOK)
 	}
 	controller := http.NewResponseController(p.w)
-	_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
-	if p.severed.Load() {
-		// Cut has set its deadline before the one above.
-		_ = controller.SetWriteDeadline(time.Now())
-	}
-	_, err := p.w.Write(b)
+	err := p.write(controller, b)
 	if err == nil {
 		err = controller.Flush()
 	}
@@ -485,10 +483,31 @@ func (p *response) writeEvents(b []byte) error {
 	return err
 }
 
-// responsePatience is how long a write may wait for a client that does not read the
-// answer to its request. Then the client counts as disconnected, so that it cannot block
+// write writes b in pieces, each with a deadline of its own.
+func (p *response) write(controller *http.ResponseController, b []byte) error {
+	for {
+		_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
+		if p.severed.Load() {
+			// Cut has set its deadline before the one above.
+			_ = controller.SetWriteDeadline(time.Now())
+		}
+		piece := b[:min(len(b), responsePiece)]
+		if _, err := p.w.Write(piece); err != nil {
+			return err
+		}
+		if b = b[len(piece):]; len(b) == 0 {
+			return nil
+		}
+	}
+}
+
+// responsePatience is how long a write of responsePiece bytes may wait for a client that does not
+// read the answer to its request. Then the client counts as disconnected, so that it cannot block
 // the goroutine and its resources.
-const responsePatience = 30 * time.Second
+const (
+	responsePatience = 30 * time.Second
+	responsePiece    = 64 << 10
+)
 
 func (p *response) endEvents() { p.once.Do(func() { close(p.ended) }) }
 
@@ -531,11 +550,13 @@ func (p *response) drop(retry time.Duration) bool {
 		return false
 	}
 	controller := http.NewResponseController(p.w)
+	_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
 	if _, err := fmt.Fprintf(p.w, "retry: %d\n\n", retry.Milliseconds()); err != nil || controller.Flush() != nil {
 		return false
 	}
 	conn, _, err := controller.Hijack()
 	if err != nil {
+		_ = controller.SetWriteDeadline(time.Time{})
 		return false
 	}
 	p.over = true

@@ -55,7 +55,7 @@ var methods = []method{
 	{"resources/read", always, hasResources, (*Server).readResource},
 	{"resources/subscribe", handshake, hasSubscribe, (*Server).subscribe},
 	{"resources/unsubscribe", handshake, hasSubscribe, (*Server).unsubscribe},
-	{methodListen, stateless, nil, (*Server).listen},
+	{"subscriptions/listen", stateless, nil, (*Server).listen},
 	{"prompts/list", always, hasPrompts, list("prompts/list")},
 	{"prompts/get", always, hasPrompts, (*Server).getPrompt},
 	{"tasks/get", stateless, hasTasks, (*Server).getTask},

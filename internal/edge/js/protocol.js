@@ -590,9 +590,9 @@ function offsetOf(cursor, kind) {
 function listen(exchange, message) {
   try {
     checkEnvelope(exchange, message);
-    if (!exchange.accept.stream) throw new RPCError(CODES.invalidRequest, TEXTS.listenStream);
     const asked = message.param?.get('notifications');
     if (asked === undefined || !isObject(asked)) throw invalidParams(TEXTS.listenObject);
+    if (!exchange.accept.stream) throw new RPCError(CODES.invalidRequest, TEXTS.listenStream);
   } catch (e) {
     return answerError(exchange, message, e, 200);
   }

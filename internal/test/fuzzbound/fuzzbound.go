@@ -230,11 +230,12 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 	if !suspicious {
 		return report
 	}
-	before := least(text(medium), parse)
+	var before cost
 	for range 2 * attempts {
 		if fuzzing() && time.Since(began) > mostWait {
 			return "" // not measured: the machine is busy
 		}
+		before = least(text(medium), parse) // each time: a machine may be slow for a while
 		long := text(medium * growth)
 		runtime.GC() // otherwise the time is that of getting memory from the system, which grows faster than the text
 		after := parse(long)
