@@ -13,7 +13,7 @@ check('the measuring itself: a busy loop is seen', async () => {
         new Promise((resolve) =>
           setTimeout(() => {
             for (const end = performance.now() + 150; performance.now() < end; );
-            resolve()
+            setTimeout(resolve) // a task is recorded when it has ended
           }),
         ),
     )
