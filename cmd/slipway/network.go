@@ -62,10 +62,10 @@ func allowHint(refused *client.BlockedError) string {
 	return "to allow this address, add --allow-network " + refused.Address.String()
 }
 
-// noteTrouble records servers in definitions that are not available. none returns the
+// noteTrouble records servers in the definitions arg that are not available. none returns the
 // error for a command without any of them: a blocked address takes precedence over a
-// failed server.
-func noteTrouble(opts *open.Options) (none func() *failure) {
+// failed server. lock is the lock that --lock names, or "".
+func noteTrouble(opts *open.Options, lock, arg string) (none func() *failure) {
 	var mu sync.Mutex
 	var first *failure
 	observe := opts.Live.Source.Observe
@@ -77,7 +77,7 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 		defer mu.Unlock()
 		f := blocked("no server can be reached: "+e.Name+": "+e.Err.Error(), e.Err)
 		if f == nil {
-			f = stranger(e.Err.Error(), e.Err, "", "SOURCE")
+			f = stranger(e.Err.Error(), e.Err, lock, arg)
 		}
 		// The order is that of usefulness to the user: what to permit, where to log in, and what
 		// failed.

@@ -270,7 +270,7 @@ func withOpened(cmd *cobra.Command, arg string, logins *serverLogins, change fun
 		return err
 	}
 	// Both observers must be set before the source opens.
-	none := noteTrouble(opts)
+	none := noteTrouble(opts, namedLock(cmd), arg)
 	opts.Live.Source.Observe = logins.observe(opts.Live.Source.Observe)
 	began := time.Now()
 	opts.Live.Source.Roster = &client.Roster{}

@@ -346,12 +346,9 @@ func (l *eventLog) finish() {
 func (l *eventLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop()
-	l.of = nil
-	l.names = 0
-	l.lost = true
-	l.cutLocked(nil)
 	l.done = true
+	l.drop()
+	l.cutLocked(nil)
 }
 
 func (l *eventLog) isDone() bool {
@@ -475,10 +472,7 @@ func (p *response) writeEvents(b []byte) error {
 	p.broken = err != nil
 	if err == nil {
 		// Over HTTP/2, a deadline that passes resets the stream, even if nothing is written.
-		_ = controller.SetWriteDeadline(time.Time{})
-		if p.severed.Load() {
-			_ = controller.SetWriteDeadline(time.Now())
-		}
+		p.setDeadline(controller, time.Time{})
 	}
 	return err
 }
@@ -486,11 +480,7 @@ func (p *response) writeEvents(b []byte) error {
 // write writes b in pieces, each with a deadline of its own.
 func (p *response) write(controller *http.ResponseController, b []byte) error {
 	for {
-		_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
-		if p.severed.Load() {
-			// Cut has set its deadline before the one above.
-			_ = controller.SetWriteDeadline(time.Now())
-		}
+		p.setDeadline(controller, time.Now().Add(responsePatience))
 		piece := b[:min(len(b), responsePiece)]
 		if _, err := p.w.Write(piece); err != nil {
 			return err
@@ -498,6 +488,14 @@ func (p *response) write(controller *http.ResponseController, b []byte) error {
 		if b = b[len(piece):]; len(b) == 0 {
 			return nil
 		}
+	}
+}
+
+// setDeadline sets the deadline for writes, unless the response has been cut, which has one of its own.
+func (p *response) setDeadline(controller *http.ResponseController, t time.Time) {
+	_ = controller.SetWriteDeadline(t)
+	if p.severed.Load() { // perhaps just before
+		_ = controller.SetWriteDeadline(time.Now())
 	}
 }
 

@@ -29,8 +29,7 @@ import (
 // rounds is the state of a request from earlier rounds, and its questions in this round.
 type rounds struct {
 	mu      sync.Mutex // guards all fields
-	loaded  bool
-	invalid bool                       // loading has failed
+	state   roundsState
 	count   int32                      // questions asked so far, for their default keys
 	answers map[string]json.RawMessage // by key
 	private json.RawMessage            // set by the source
@@ -118,21 +117,32 @@ func (rc *request) mayAsk() bool {
 		rc.msg.is("resources/read")
 }
 
+// roundsState says whether the earlier rounds of a request have been read.
+type roundsState int8
+
+const (
+	roundsUnread roundsState = iota
+	roundsLoaded
+	roundsInvalid
+)
+
 // loadRounds reads requestState and inputResponses, once per request. Answers of this
 // round replace earlier ones. After an error, each call returns one.
 func (rc *request) loadRounds() error {
 	rc.rounds.mu.Lock()
 	defer rc.rounds.mu.Unlock()
-	switch {
-	case rc.rounds.invalid:
+	switch rc.rounds.state {
+	case roundsInvalid:
 		return errState
-	case rc.rounds.loaded:
+	case roundsLoaded:
 		return nil
 	}
-	rc.rounds.loaded = true
-	err := rc.readRounds()
-	rc.rounds.invalid = err != nil
-	return err
+	if err := rc.readRounds(); err != nil {
+		rc.rounds.state = roundsInvalid
+		return err
+	}
+	rc.rounds.state = roundsLoaded
+	return nil
 }
 
 // readRounds is loadRounds without the lock.
