@@ -1,12 +1,15 @@
 package serve_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -147,5 +150,57 @@ func TestBodiesOverWebSocket(t *testing.T) {
 	ask(large(2000))
 	if id, code := answer(); id != 5 || code != 0 {
 		t.Errorf("afterwards: id %d, code %d", id, code)
+	}
+}
+
+// stalledWriter is a response whose client reads nothing until read is closed.
+type stalledWriter struct {
+	*httptest.ResponseRecorder
+
+	once    sync.Once
+	writing chan struct{} // closed once something is written
+	read    chan struct{}
+}
+
+func (w *stalledWriter) Write(b []byte) (int, error) {
+	w.once.Do(func() { close(w.writing) })
+	<-w.read
+	return w.ResponseRecorder.Write(b)
+}
+
+// largeAnswers is a source whose tool has an answer of 100 kB.
+type largeAnswers struct{ *source }
+
+func (largeAnswers) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(strings.Repeat("x", 100_000))}}, nil
+}
+
+// TestUnreadAnswerIsInFlight guards that a request counts as in flight until its answer is written: a client that
+// does not read could have any number of answers.
+func TestUnreadAnswerIsInFlight(t *testing.T) {
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		t.Run(accept, func(t *testing.T) {
+			h := serve.NewHandler(largeAnswers{newSource()}, &serve.Options{Limits: serve.Limits{ClientInFlight: 1}})
+			w := &stalledWriter{
+				ResponseRecorder: httptest.NewRecorder(),
+				writing:          make(chan struct{}),
+				read:             make(chan struct{}),
+			}
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(call))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", accept)
+			r.RemoteAddr = "192.0.2.1:1"
+			done := make(chan struct{})
+			go func() { h.ServeHTTP(w, r); close(done) }()
+			<-w.writing
+			if got := from(h, "192.0.2.1:1", call); got.Code != 429 {
+				t.Errorf("a second request is answered with %d, want 429", got.Code)
+			}
+			close(w.read)
+			<-done
+			if got := from(h, "192.0.2.1:1", call); got.Code != 200 {
+				t.Errorf("a request after the answer is answered with %d, want 200", got.Code)
+			}
+		})
 	}
 }

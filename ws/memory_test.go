@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/ws"
 )
 
 // Long messages count against the budget while they arrive, and until they are answered.
@@ -45,5 +46,77 @@ func TestMessagesBeingReceivedCount(t *testing.T) {
 		_ = again.Close()
 		_ = other.Close()
 		synctest.Wait()
+	})
+}
+
+// TestUnreadAnswers guards the memory of answers that are queued for clients that do not read them: each connection
+// could queue one of any size.
+func TestUnreadAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withBudget(t, server.Budget{RequestBytes: 3 << 20, ClientRequestBytes: 3 << 20}, nil)
+		var all []*rawConn
+		for range 5 {
+			c := w.legacy()
+			c.say(call(1, "big", `{"size":1000000}`))
+			synctest.Wait()
+			all = append(all, c)
+		}
+		if got := w.server.Stats().RequestBytes; got > 3<<20 || got < 3_000_000 {
+			t.Errorf("%d bytes are counted for answers that nobody reads, want those of three", got)
+		}
+		for i, c := range all {
+			if i < 3 {
+				c.wantMessage(`"id":1,`)
+				continue
+			}
+			c.wantMessage(`"id":1,`, "its answer was dropped")
+		}
+		synctest.Wait()
+		if got := w.server.Stats().RequestBytes; got != 0 {
+			t.Errorf("%d bytes are counted after the answers", got)
+		}
+		for _, c := range all {
+			_ = c.Close()
+		}
+		synctest.Wait()
+	})
+}
+
+// TestUnreadQueue guards the memory of a queue of small answers, beyond which the client is disconnected.
+func TestUnreadQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withBudget(t, server.Budget{RequestBytes: 1 << 20}, &ws.Options{MaxQueue: 10 << 20})
+		c := w.legacy()
+		sent := 0
+		for ; sent < 5000; sent++ {
+			if _, err := c.Write(frame(opText, call(1, "big", `{"size":30000}`))); err != nil {
+				break
+			}
+			synctest.Wait()
+			if got := w.server.Stats().RequestBytes; got > 1<<20 {
+				t.Fatalf("%d bytes are counted, want at most 1 MiB", got)
+			}
+			if w.server.Stats().RequestsTooMany > 0 && w.server.Stats().Kept[2].Count == 0 {
+				break
+			}
+		}
+		if sent == 5000 {
+			t.Error("5,000 answers were queued")
+		}
+		for {
+			op, payload := c.receive()
+			if op == opText {
+				continue
+			}
+			if op != opClose || int(payload[0])<<8|int(payload[1]) != 1013 {
+				t.Errorf("received opcode %d with %q, want a close frame with 1013", op, payload)
+			}
+			break
+		}
+		_ = c.Close()
+		synctest.Wait()
+		if got := w.server.Stats().RequestBytes; got != 0 {
+			t.Errorf("%d bytes are counted after the connection", got)
+		}
 	})
 }

@@ -39,7 +39,8 @@ type Options struct {
 	// 1,000. Others are rejected with [mcp.CodeToolBusy].
 	MaxInFlight int
 	// MaxQueue is the number of bytes that may be queued for a client that reads slowly; 0
-	// means 1 MiB. A client with more is disconnected with 1008.
+	// means 1 MiB. A client with more is disconnected with 1008. The queues of all connections count
+	// as [server.Budget.RequestBytes]; beyond that, a client is disconnected with 1013.
 	MaxQueue int
 	// WriteTimeout is how long a client may go without reading any queued bytes before it is
 	// disconnected; 0 means 30 seconds.

@@ -30,7 +30,8 @@ type socket struct {
 	ctx    context.Context // ends when the server does
 	cancel context.CancelFunc
 
-	writing sync.Mutex // serializes messages and pings
+	writing sync.Mutex        // serializes messages and pings
+	unread  server.BodyMemory // of the wire's queue, whose lock guards it
 
 	reader atomic.Int32 // away, listening or receiving
 
@@ -141,6 +142,7 @@ func canHijack(w http.ResponseWriter) bool {
 // start serves the connection in a separate goroutine. ctx ends when the server does.
 func (s *socket) start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.wire.limitMemory(s.reserveQueue)
 	s.handler.add(s)
 	o := &s.handler.opts
 	s.handler.server.StartConn(s.ctx, s, &server.ConnOptions{
@@ -148,7 +150,13 @@ func (s *socket) start(ctx context.Context) {
 		DrainTimeout: o.DrainTimeout,
 		Transport:    server.TransportWebSocket,
 		Remote:       s.remote,
+		Queues:       true,
 	}, s.ended)
+}
+
+// reserveQueue sets the memory of the wire's queue to n bytes, and reports whether they fit.
+func (s *socket) reserveQueue(n int) bool {
+	return s.handler.server.ReserveBody(s.ctx, s.remote, &s.unread, int64(n))
 }
 
 // ended is called when the server has finished serving the connection.
@@ -283,6 +291,8 @@ func (s *socket) written(err error) error {
 	switch {
 	case errors.Is(err, errSlow):
 		s.close(websocket.StatusPolicyViolation, errSlow.Error())
+	case errors.Is(err, errFull):
+		s.close(websocket.StatusTryAgainLater, errFull.Error())
 	case err != nil:
 		go s.drop() // drop waits for the reader
 	}

@@ -25,16 +25,20 @@ type wire struct {
 	timeout time.Duration // time without progress before giving up
 
 	mu       sync.Mutex
-	gathered *[]byte // messages to be sent together
-	closing  bool    // stop gathering
-	queue    []byte  // written by flush
+	reserve  func(n int) bool // see limitMemory; nil: everything fits
+	gathered *[]byte          // messages to be sent together
+	closing  bool             // stop gathering
+	queue    []byte           // written by flush
 	flushing bool
 	done     chan struct{} // closed when flush returns
 	deadline time.Time     // for flush, once the connection is closed
 	err      error         // returned by all later writes
 }
 
-var errSlow = errors.New("the client reads too slowly")
+var (
+	errSlow = errors.New("the client reads too slowly")
+	errFull = errors.New("the answers that clients have yet to read have reached their memory limit")
+)
 
 const (
 	// controlRoom is how far control frames, which answer the client's, may exceed the
@@ -55,6 +59,14 @@ func newWire(limit int, timeout time.Duration) *wire {
 		timeout: timeout,
 		in:      input{lock: make(chan struct{}, 1)},
 	}
+}
+
+// limitMemory makes reserve limit the queue from now on. It is called with the size of the queue while the wire is
+// locked, and reports whether that fits.
+func (w *wire) limitMemory(reserve func(n int) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reserve = reserve
 }
 
 func (w *wire) attach(conn net.Conn) {
@@ -148,12 +160,30 @@ func (w *wire) send(p []byte) error {
 		if p = p[n:]; len(p) == 0 {
 			return nil
 		}
+		if !w.fits(len(p)) {
+			if n > 0 { // a close frame cannot follow part of a message
+				w.err = errFull
+				_ = w.Conn.Close()
+			}
+			return errFull
+		}
 		w.flushing = true
 		w.done = make(chan struct{})
 		go w.flush()
+	} else if !w.fits(len(p)) {
+		return errFull
 	}
 	w.queue = append(w.queue, p...)
 	return nil
+}
+
+// fits reserves the memory of the queue with n more bytes, and reports whether it fits. Control frames always do.
+func (w *wire) fits(n int) bool {
+	size := len(w.queue) + n
+	if w.reserve == nil || w.reserve(size) {
+		return true
+	}
+	return size <= controlRoom || w.closing && n <= controlRoom
 }
 
 // flush writes the queue until it is empty.
@@ -171,6 +201,9 @@ func (w *wire) flush() {
 	}
 	w.flushing = false
 	w.queue = nil
+	if w.reserve != nil {
+		w.reserve(0)
+	}
 	if w.err != nil {
 		_ = w.Conn.Close()
 		return

@@ -117,7 +117,7 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 	pending := &parkedCall{end: func() { rc.cancelBecause(errBudget) }}
 	ledger := rc.server.ledger
 	if !ledger.book(&pending.kept, rc.Client(), keptQuestion, 1,
-		int64(costQuestion+rc.msg.size+len(params)), pending) {
+		int64(costQuestion+int(rc.msg.size)+len(params)), pending) {
 		return nil, errBudget
 	}
 	defer ledger.release(&pending.kept)
@@ -146,7 +146,7 @@ func (rc *request) Keep(size int, giveUp func()) (release func(), err error) {
 	p := &parkedCall{end: giveUp}
 	l := rc.server.ledger
 	client := rc.Client()
-	bytes := int64(costQuestion + size + rc.msg.size)
+	bytes := int64(costQuestion + size + int(rc.msg.size))
 	gone, ok := l.enter(&p.kept, client, keptParked, 1, bytes, p)
 	gone.giveUp()
 	if !ok && len(gone) > 0 { // the victims make room once they have been given up

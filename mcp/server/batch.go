@@ -44,6 +44,7 @@ func serveBatch(text []byte, s surface, a *answer, deliver func(msg []byte) (hel
 	eachElement(text, func(element []byte) {
 		a.reset()
 		rc := s.newRequest()
+		defer rc.leave()
 		e := rc.accept(element, s)
 		if e == nil {
 			e = rc.fitsBatch(held)

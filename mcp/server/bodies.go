@@ -8,13 +8,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// bodies limits the memory of requests being received and served. While less than half of
-// the total is in use, small requests only cost two atomic additions. Beyond that, and
-// for large requests, each client is also restricted to its share.
+// bodies limits the memory of requests being received and served, and of their answers until they
+// are written. While less than half of the total is in use, small requests only cost two atomic
+// additions. Beyond that, and for large requests, each client is also restricted to its share.
 type bodies struct {
 	// total and share are the limits in bytes, for all clients and for one.
 	total, share int64
-	// used counts bodies being read; refused counts those refused because of a limit.
+	// used counts bodies and answers; refused counts those refused because of a limit.
 	used    atomic.Int64
 	refused atomic.Int64
 
@@ -27,7 +27,7 @@ const smallBody = announcedBody
 
 // heldBody is the memory reserved by one request. It is used by one goroutine.
 type heldBody struct {
-	// size is what has been reserved for the body so far.
+	// size is what has been reserved for the body and the answer so far.
 	size   int64
 	own    int64 // the part of size that is charged to client
 	client string
@@ -82,23 +82,52 @@ func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
 }
 
 // release releases the bytes of h.
-func (b *bodies) release(h *heldBody) {
-	if h.size == 0 {
+func (b *bodies) release(h *heldBody) { b.shrink(h, 0) }
+
+// shrink releases all but size bytes of h.
+func (b *bodies) shrink(h *heldBody, size int64) {
+	if h.size <= size {
 		return
 	}
-	b.used.Add(-h.size)
-	if h.own > 0 {
+	b.used.Add(size - h.size)
+	h.size = size
+	if h.own > size {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.clients[h.client] -= h.own; b.clients[h.client] == 0 {
+		if b.clients[h.client] -= h.own - size; b.clients[h.client] == 0 {
 			delete(b.clients, h.client)
 		}
+		h.own = size
 	}
-	*h = heldBody{}
 }
 
-// BodyMemory is the memory of one message while a connection receives it, see
-// [Server.ReserveBody]. The zero value is empty. It is not safe for concurrent use.
+// errUnread replaces an answer that has no room until its client reads it. It does not ask the client to try
+// again, as the request has run.
+var errUnread = mcp.Errorf(mcp.CodeInternalError, "the request has run, but its answer was dropped: the answers that "+
+	"clients have yet to read have reached their memory limit")
+
+// reserveAnswer reserves size bytes for a, until it is written. An answer that does not fit is replaced by an
+// error, which is returned.
+func (s *Server) reserveAnswer(rc *request, a *answer, size int) *mcp.Error {
+	if rc.memory == nil || s.bodies.reserve(rc.parent, rc.remote, rc.memory, int64(size)) {
+		return nil
+	}
+	a.buf = nil // it is not needed any more
+	a.failure(rc, errUnread)
+	return errUnread
+}
+
+// lineOf returns a as one line, and reserves the memory that this takes.
+func (s *Server) lineOf(rc *request, a *answer) []byte {
+	if a.body != nil {
+		_ = s.reserveAnswer(rc, a, len(a.body)) // the answer contains the error
+	}
+	return a.line()
+}
+
+// BodyMemory is the memory of a message while a connection receives it, or of the messages that a
+// connection queues for its client, see [Server.ReserveBody]. The zero value is empty. It is not
+// safe for concurrent use.
 type BodyMemory struct {
 	held heldBody
 }
@@ -107,8 +136,12 @@ type BodyMemory struct {
 // with the principal of ctx, if any, and the network address remote. It reports whether
 // they fit; if not, m is unchanged. A [Conn] calls it while it receives a long message,
 // and calls [Server.ReleaseBody] before it returns the message, which the server then
-// accounts for.
+// accounts for. A Conn that queues messages calls it for its queue, see [ConnOptions.Queues].
 func (s *Server) ReserveBody(ctx context.Context, remote string, m *BodyMemory, size int64) bool {
+	if size <= m.held.size {
+		s.bodies.shrink(&m.held, size)
+		return true
+	}
 	return s.bodies.reserve(ctx, remote, &m.held, size-m.held.size)
 }
 

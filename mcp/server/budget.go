@@ -51,9 +51,10 @@ type Budget struct {
 	Parked int
 
 	// RequestBytes is the maximum total size in bytes of the requests being received and
-	// served; 0 means 256 MiB. It must not be smaller than the largest request. Requests
-	// beyond the limit are rejected with [mcp.CodeToolBusy], over HTTP with status 503 and
-	// Retry-After. RequestBytes is not part of Bytes.
+	// served, and of their answers until they are written; 0 means 256 MiB. It must not be
+	// smaller than the largest request or answer. Requests beyond the limit are rejected with
+	// [mcp.CodeToolBusy], over HTTP with status 503 and Retry-After. An answer beyond it is
+	// replaced by an error with [mcp.CodeInternalError]. RequestBytes is not part of Bytes.
 	RequestBytes int64
 	// ClientRequestBytes is the share of one client in RequestBytes; 0 means a quarter. It
 	// applies to requests of more than 64 KiB, and to all requests once half of RequestBytes

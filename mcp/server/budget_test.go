@@ -230,3 +230,31 @@ func TestNewStreamOfAMovedSession(t *testing.T) {
 		t.Errorf("the next stream got %q, want the event", next.got)
 	}
 }
+
+// blockedWriter is a connection whose client reads nothing until it is cut.
+type blockedWriter struct{ ended chan struct{} }
+
+func (w blockedWriter) endEvents() {}
+func (w blockedWriter) cut()       { close(w.ended) }
+func (w blockedWriter) writeEvents([]byte) error {
+	<-w.ended
+	return errConnectionOver
+}
+
+// TestDropOfEventsBeingSent guards the memory of events that a client resumes with and does not read: dropped from the
+// ledger, they stayed until the client had read them.
+func TestDropOfEventsBeingSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(&Options{SessionTTL: time.Hour})
+		log := newSession("s").newLog(l, "client")
+		_ = log.append(make([]byte, 1000))
+		resumed := make(chan bool, 1)
+		go func() { resumed <- log.attach(blockedWriter{make(chan struct{})}, 0) }()
+		synctest.Wait()
+		log.giveUp()
+		synctest.Wait()
+		if len(resumed) == 0 {
+			t.Fatal("the connection still sends events that were dropped")
+		}
+	})
+}

@@ -50,6 +50,11 @@ type ConnOptions struct {
 	// Remote count as one client that has no share of its own.
 	Remote string
 
+	// Queues means that WriteMessage never waits for a client that does not read: conn queues the
+	// message instead, and counts its queue with [Server.ReserveBody]. Otherwise the server counts an
+	// answer until WriteMessage and Flush return, and its request as in flight.
+	Queues bool
+
 	// cancelAtEnd means that the end of the input is a disconnect of the client.
 	cancelAtEnd bool
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"math"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -16,13 +17,12 @@ type message struct {
 	// response means that the message answers one of our own requests, with result, as written, which
 	// is an error if failed.
 	response, failed bool
+	size             uint32 // of the text, at most math.MaxUint32
 	result           []byte
 
 	// Members of params that the hot methods need, as written.
 	name, uri, arguments, meta, cursor []byte
 	index                              jsonscan.Index // of arguments
-
-	size int // of the text
 }
 
 // isRequest reports whether an answer is due.
@@ -68,7 +68,7 @@ const (
 // scan fills m from one JSON text and validates the whole text. If the text is JSON but
 // not a valid message, m still contains the id, if it has one.
 func (m *message) scan(text []byte) *mcp.Error {
-	*m = message{size: len(text)}
+	*m = message{size: uint32(min(len(text), math.MaxUint32))}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
 		return &mcp.Error{

@@ -53,6 +53,7 @@ type eventLog struct {
 	events [][]byte // the newest ones, as sent
 	size   int
 	out    eventWriter // nil while there is no connection
+	missed bool        // out is being sent missed events, which drop must not leave in its memory
 	done   bool        // the answer is in the log, so no events follow
 	booked bool        // size and names are in the ledger
 	lost   bool        // of has been dropped, so the stream cannot be resumed
@@ -220,8 +221,11 @@ func (l *eventLog) dropOldest() {
 
 // drop drops the events and their ledger entry, which the next event enters again, and the requests
 // that they belong to if there are many. Without its requests a stream cannot be resumed, because
-// nothing says who may.
+// nothing says who may. A connection that is being sent the events is cut.
 func (l *eventLog) drop() {
+	if l.missed {
+		l.cutLocked(nil)
+	}
 	if l.names > spareNames || l.done {
 		l.lost = true
 		l.of = nil
@@ -269,6 +273,7 @@ func (l *eventLog) resume(out eventWriter, after func() int) bool {
 	if !ok {
 		return false
 	}
+	defer l.endMissed()
 	for _, e := range missed {
 		if out.writeEvents(e) != nil {
 			l.detach(out)
@@ -297,8 +302,16 @@ func (l *eventLog) replace(own, next eventWriter, after func() int) (missed [][]
 	l.cutLocked(own)
 	if next != nil {
 		l.out = next
+		l.missed = l.last > n
 	}
 	return slices.Clone(l.events[len(l.events)-(l.last-n):]), l.last, true
+}
+
+// endMissed records that no missed events are being sent any more.
+func (l *eventLog) endMissed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missed = false
 }
 
 // cutLocked cuts the connection, unless it is own. mu is held.

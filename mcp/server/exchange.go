@@ -23,6 +23,7 @@ type exchange struct {
 	accept  accepts
 	out     *response // set once the response has become an event stream
 	log     *eventLog // of that stream, if the client can resume it
+	memory  heldBody  // of the body and the answers
 	// session and version are found while the message is read.
 	session *session
 	version mcp.Version
@@ -30,9 +31,10 @@ type exchange struct {
 	rc     *request // the request being served
 	logged *request // the last one added to log
 
-	// For batches: the previous requests, the answers held until the last one, and whether
-	// an answer is due.
+	// For batches: the size of the body, the previous requests, the answers held until the last
+	// one, and whether an answer is due.
 	batched   bool
+	received  int64
 	past      []*request
 	held      [][]byte
 	heldBytes int
@@ -50,6 +52,7 @@ func (x *exchange) newRequest() *request {
 	rc.header = x.r.Header
 	rc.valid = x.handler.opts.Revalidate
 	rc.batched = x.batched
+	rc.memory = &x.memory
 	return rc
 }
 
@@ -58,6 +61,7 @@ func (x *exchange) single(body []byte) {
 	a := newAnswer()
 	defer a.free()
 	rc := x.newRequest()
+	defer rc.leave()
 	if e := rc.msg.scan(body); e != nil {
 		rc.version = x.headerVersion()
 		x.fail(rc, a, e, http.StatusBadRequest)
@@ -81,7 +85,7 @@ func (x *exchange) single(body []byte) {
 func (x *exchange) fail(rc *request, a *answer, e *mcp.Error, status int) {
 	a.failure(rc, e)
 	status = cmp.Or(a.status, status)
-	write(x.w, a, status)
+	write(x.w, a, status, nil)
 	x.handler.server.refused(rc, e, status)
 }
 
@@ -111,15 +115,15 @@ func (x *exchange) finish(rc *request, a *answer) {
 	switch {
 	case rc.outcome == OutcomeStream:
 	case x.out != nil:
-		x.end(a.line())
+		x.end(x.handler.server.lineOf(rc, a))
 	case a.empty() && rc.msg.isRequest():
 		x.cancelled()
 	case a.empty():
 		x.w.WriteHeader(http.StatusAccepted)
 	case x.accept&prefersStream != 0 && a.status == 0:
-		x.end(a.line())
+		x.end(x.handler.server.lineOf(rc, a))
 	default:
-		write(x.w, a, a.status)
+		write(x.w, a, a.status, rc)
 	}
 }
 
@@ -131,7 +135,7 @@ func (x *exchange) cancelled() {
 		a := newAnswer()
 		defer a.free()
 		a.failure(&request{received: received{version: mcp.LatestLegacyVersion}}, errCancelled)
-		write(x.w, a, http.StatusOK)
+		write(x.w, a, http.StatusOK, nil)
 		return
 	}
 	out := newResponse(x.w)
@@ -252,6 +256,7 @@ func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
 	x.batched = true
+	x.received = x.memory.size
 	probe := x.newRequest()
 	probe.version = x.headerVersion()
 	var e *mcp.Error
@@ -277,6 +282,7 @@ func (x *exchange) batch(body []byte) {
 func (x *exchange) deliver(msg []byte) (held int) {
 	if x.out != nil || x.accept&prefersStream != 0 {
 		_ = x.send(msg)
+		x.handler.server.bodies.shrink(&x.memory, x.received)
 		return x.heldBytes
 	}
 	x.held = append(x.held, bytes.Clone(msg))
@@ -301,7 +307,7 @@ func (x *exchange) finishBatch(a *answer) {
 			a.buf = append(append(a.buf, held...), ',')
 		}
 		a.buf[len(a.buf)-1] = ']'
-		write(x.w, a, http.StatusOK)
+		write(x.w, a, http.StatusOK, nil)
 	}
 }
 

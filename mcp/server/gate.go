@@ -23,7 +23,9 @@ type Gate interface {
 	// that an error occurred. Enter may ask the client with [mcp.Request.Elicit], with questions
 	// that have a Key; it returns [mcp.ErrInputRequired] as it is.
 	Enter(ctx context.Context, op Operation) error
-	// Leave is called when an admitted request has finished.
+	// Leave is called when an admitted request has finished. Its answer has then been written,
+	// except for the end of it, answers of less than 64 KiB, and those of a batch; on a connection
+	// with [ConnOptions.Queues], it is about to be queued.
 	Leave(ctx context.Context, op Operation)
 }
 
@@ -96,7 +98,8 @@ type Operation struct {
 	// Index, which may be nil, is as in [mcp.CallToolParams].
 	Index *jsonscan.Index
 	// Catalog is what the Source offers to the request. Its tools record where they come
-	// from, see [mcp.Tool.Origins].
+	// from, see [mcp.Tool.Origins]. For initialize and server/discover, Enter gets the whole catalog and
+	// Leave the part that the client may list.
 	Catalog *mcp.Catalog
 	// Transport is as in [Event].
 	Transport string
@@ -201,6 +204,17 @@ func (rc *request) operation(cat *mcp.Catalog) Operation {
 	}
 }
 
+// leave reports to the gate that an admitted request has finished. Calls after the first do nothing.
+func (rc *request) leave() {
+	if !rc.entered {
+		return
+	}
+	rc.entered = false
+	op := rc.operation(rc.shown)
+	op.URIs = nil
+	rc.server.opts.Gate.Leave(rc, op)
+}
+
 // WriteError answers an HTTP request with e, before a message has been read from it. It
 // uses the [mcp.Error.Status] and [mcp.Error.Header]; the default status is 400.
 func WriteError(w http.ResponseWriter, e *mcp.Error) {
@@ -210,5 +224,5 @@ func WriteError(w http.ResponseWriter, e *mcp.Error) {
 	if a.status == 0 {
 		a.status = http.StatusBadRequest
 	}
-	write(w, a, a.status)
+	write(w, a, a.status, nil)
 }

@@ -182,7 +182,7 @@ func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *mcp.Error) {
 	rc := h.server.newRequest(context.Background(), "", TransportHTTP)
 	rc.version = mcp.LatestVersion
 	a.failure(rc, e)
-	write(w, a, status)
+	write(w, a, status, nil)
 	h.server.refused(rc, e, status)
 }
 
@@ -218,18 +218,17 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 			invalidRequest("Accept must allow application/json or text/event-stream"))
 		return
 	}
-	var held heldBody
-	defer h.server.bodies.release(&held)
-	body, ok := h.receive(ctx, w, r, &held)
-	if !ok {
-		return
-	}
 	x := &exchange{
 		handler: h,
 		ctx:     ctx,
 		w:       w,
 		r:       r,
 		accept:  accept,
+	}
+	defer h.server.bodies.release(&x.memory)
+	body, ok := h.receive(ctx, w, r, &x.memory)
+	if !ok {
+		return
 	}
 	i := jsonscan.Space(body, 0)
 	if i < len(body) && body[i] == '[' {
@@ -417,8 +416,9 @@ func (h *HTTPHandler) newSession() *session {
 }
 
 // write sends a as the whole response. For small answers net/http sets the
-// Content-Length, which saves an allocation.
-func write(w http.ResponseWriter, a *answer, status int) {
+// Content-Length, which saves an allocation. rc, if not nil, leaves the gate before the end of
+// the answer, so that it has left when the client sends its next request.
+func write(w http.ResponseWriter, a *answer, status int, rc *request) {
 	header := w.Header()
 	maps.Copy(header, a.header)
 	header["Content-Type"] = typeJSON
@@ -428,11 +428,26 @@ func write(w http.ResponseWriter, a *answer, status int) {
 	if status != 0 && status != http.StatusOK {
 		w.WriteHeader(status)
 	}
-	_, err := w.Write(a.buf)
-	if err == nil && a.body != nil {
-		if _, err = w.Write(a.body); err == nil {
-			_, _ = w.Write(closingBrace)
-		}
+	rest := a.buf
+	var err error
+	if rc != nil && rc.entered && a.body == nil {
+		last := len(rest) - 1
+		_, err = w.Write(rest[:last])
+		rest = rest[last:]
+		rc.leave()
+	}
+	if err == nil {
+		_, err = w.Write(rest)
+	}
+	if err != nil || a.body == nil {
+		return
+	}
+	_, err = w.Write(a.body)
+	if rc != nil {
+		rc.leave()
+	}
+	if err == nil {
+		_, _ = w.Write(closingBrace)
 	}
 }
 

@@ -133,7 +133,7 @@ func (rc *request) event(kind EventKind) Event {
 		Transport: rc.transport,
 		Version:   rc.version,
 		Session:   rc.Session(),
-		Received:  rc.msg.size,
+		Received:  int(rc.msg.size),
 	}
 }
 

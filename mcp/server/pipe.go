@@ -201,14 +201,18 @@ func (c *pipe) drain() {
 
 // turn is one goroutine's time as the leader.
 type turn struct {
-	timer *time.Timer
-	rc    *request // the request being served; nil for a batch
+	timer  *time.Timer
+	rc     *request // the request being served; nil for a batch
+	memory heldBody // of the message being served
+	// tracked is done once the next leader has tracked rc.
+	tracked sync.WaitGroup
 }
 
 // lead reads and serves messages until the input ends or another goroutine leads.
 func (c *pipe) lead() {
 	t := &turn{}
-	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t.rc) })
+	t.tracked.Add(1)
+	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t) })
 	t.timer.Stop()
 	for {
 		text, err := c.link.conn.ReadMessage(c.reading)
@@ -240,8 +244,8 @@ func (c *pipe) lead() {
 
 // takeOver runs when the timer of a leader fires: it flushes finished answers, makes the
 // slow request cancellable, and becomes the leader.
-func (c *pipe) takeOver(slow *request) {
-	if slow != nil {
+func (c *pipe) takeOver(t *turn) {
+	if slow := t.rc; slow != nil {
 		c.session.track(slow)
 		select {
 		case <-c.link.failed:
@@ -249,6 +253,7 @@ func (c *pipe) takeOver(slow *request) {
 		default:
 		}
 	}
+	t.tracked.Done()
 	_ = c.flush()
 	c.slots <- struct{}{}
 	c.lead()
@@ -268,6 +273,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 	a := newAnswer()
 	defer a.free()
 	rc := c.newRequest()
+	defer rc.leave()
 	if tooLong != nil {
 		return c.refuse(rc, a, invalidRequest("%v", tooLong))
 	}
@@ -275,10 +281,10 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 	if i == len(text) {
 		return true // an empty line is not a message
 	}
-	var held heldBody
-	defer c.server.bodies.release(&held)
+	rc.memory = &t.memory
+	defer c.server.bodies.release(rc.memory)
 	if text[i] == '[' && c.session.Version() == mcp.Version20250326 {
-		if e := c.busy(&held, len(text)); e != nil {
+		if e := c.busy(rc, len(text)); e != nil {
 			return c.refuse(rc, a, e)
 		}
 		return c.batch(t, text, a)
@@ -290,7 +296,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 		c.notified(rc, a)
 		return true
 	}
-	if e := c.busy(&held, len(text)); e != nil {
+	if e := c.busy(rc, len(text)); e != nil {
 		return c.refuse(rc, a, e)
 	}
 	if rc.msg.is("initialize") {
@@ -301,26 +307,48 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 	t.rc = rc
 	t.timer.Reset(patience)
 	c.server.handle(rc, a)
-	c.server.bodies.release(&held) // before the client can see the answer
+	msg := c.server.lineOf(rc, a)
+	c.server.bodies.shrink(rc.memory, int64(len(msg))) // before the client can see the answer
 	if t.timer.Stop() {
 		t.rc = nil // an idle connection need not keep it in memory
-		return c.write(a)
+		c.answer(rc, msg)
+		return true
 	}
-	<-c.slots // the new leader has tracked rc
+	t.tracked.Wait()
 	c.session.untrack(rc)
-	c.write(a) // from here on the client may reuse the id
+	if c.opts.Queues {
+		<-c.slots
+		c.answer(rc, msg) // from here on the client may reuse the id
+		_ = c.flush()
+		return false
+	}
+	c.answer(rc, msg)
 	_ = c.flush()
+	<-c.slots
 	return false
 }
 
-// busy reserves size bytes for a request in held. It returns an error if too many
-// requests are in flight. On connections whose end of input is not a disconnect, reading
-// waits for a free slot instead.
-func (c *pipe) busy(held *heldBody, size int) *mcp.Error {
+// answer writes the answer to rc, or queues it, if there is one. If the connection queues it, the
+// server does not count it any more.
+func (c *pipe) answer(rc *request, msg []byte) {
+	if len(msg) == 0 {
+		return
+	}
+	if c.opts.Queues {
+		rc.leave()
+		c.server.bodies.release(rc.memory)
+	}
+	c.link.write(msg)
+}
+
+// busy reserves size bytes for a request. It returns an error if too many requests are in
+// flight. On connections whose end of input is not a disconnect, reading waits for a free slot
+// instead.
+func (c *pipe) busy(rc *request, size int) *mcp.Error {
 	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
 		return busy("%d requests are already in flight", cap(c.slots))
 	}
-	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, held, int64(size)) {
+	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, rc.memory, int64(size)) {
 		return errBodies
 	}
 	return nil
@@ -360,12 +388,25 @@ func (c *pipe) admit(rc *request) *mcp.Error {
 	return nil
 }
 
+// batchOnPipe is the surface of a batch, whose memory its requests share.
+type batchOnPipe struct {
+	*pipe
+	memory *heldBody
+}
+
+// newRequest implements surface.
+func (b batchOnPipe) newRequest() *request {
+	rc := b.pipe.newRequest()
+	rc.memory = b.memory
+	return rc
+}
+
 // batch serves an array of messages and answers with an array.
 func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	out := []byte{'['}
 	t.rc = nil
 	t.timer.Reset(patience)
-	e := serveBatch(text, c, a, func(msg []byte) (held int) {
+	e := serveBatch(text, batchOnPipe{c, &t.memory}, a, func(msg []byte) (held int) {
 		out = append(append(out, msg...), ',')
 		return len(out)
 	})

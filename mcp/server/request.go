@@ -34,6 +34,9 @@ type request struct {
 	read     mcp.ReadResourceParams
 	listens  *listenFilter // of subscriptions/listen
 
+	// memory is reserved for the message and its answer. The surface sets and releases it.
+	memory *heldBody
+
 	task    *task // the task that this request works for, or nil
 	started *task // the task that the call has turned into, or nil
 }
@@ -163,7 +166,8 @@ func (rc *request) finish() (cancelled bool) {
 }
 
 // notify sends the notification that encode appends, unless encode returns false.
-// Notifications sent before finish reach the client before the answer.
+// Notifications sent before finish reach the client before the answer. One that has no room until
+// the client reads it is dropped.
 func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) {
 	if rc.stream == nil {
 		return
@@ -180,7 +184,9 @@ func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) {
 	}
 	msg, ok := encode(a.buf)
 	a.buf = msg
-	if ok {
+	var unread heldBody
+	defer rc.server.bodies.release(&unread)
+	if ok && rc.server.bodies.reserve(rc.parent, rc.remote, &unread, int64(len(msg))) {
 		// A failed write means that the client has disconnected, which ends its request
 		// elsewhere.
 		_ = rc.stream.send(msg)

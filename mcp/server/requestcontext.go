@@ -24,6 +24,8 @@ type requestContext struct {
 	// finished means that the answer is being sent, so no more notifications may be; guarded
 	// by mu.
 	finished bool
+	// entered means that the gate has admitted the request, which has not left it yet.
+	entered bool
 
 	mu      sync.Mutex
 	done    chan struct{}

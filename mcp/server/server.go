@@ -202,9 +202,13 @@ func (s *Server) handle(rc *request, a *answer) {
 	_ = s.request(rc, a) // the answer contains the error
 }
 
-// request serves one request, writes the answer, and returns the error in it, if any.
+// request serves one request, writes the answer, and returns the error in it, if any. If the answer is large,
+// the caller calls leave once it is written.
 func (s *Server) request(rc *request, a *answer) *mcp.Error {
 	err := s.serve(rc, a)
+	if a.size() < leaveFrom {
+		rc.leave()
+	}
 	var ended error // read before finish ends the context
 	if err != nil {
 		ended = rc.Err()
@@ -222,11 +226,18 @@ func (s *Server) request(rc *request, a *answer) *mcp.Error {
 		e = s.wireError(rc, err, ended)
 		a.failure(rc, e)
 	}
+	if full := s.reserveAnswer(rc, a, len(a.buf)); full != nil {
+		e = full
+	}
 	if n := rc.noted.last.Load(); n != nil && n.Header != nil {
 		a.addHeader(n.Header)
 	}
 	return e
 }
+
+// leaveFrom is the size from which an answer occupies the place of its request until it is written. The system takes
+// smaller ones at once, unless the client has stopped reading.
+const leaveFrom = 64 << 10
 
 // serve finds the method and runs it. It recovers from panics of the source.
 func (s *Server) serve(rc *request, a *answer) (err error) {
@@ -285,8 +296,7 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 			}
 			return err
 		}
-		op.URIs = nil // a subscription may be open for long, and keeps only those that it books
-		defer g.Leave(rc, op)
+		rc.entered = true
 	}
 	if err := rc.checkState(); m != nil && err != nil {
 		return err // after the gate, because the check digests the arguments

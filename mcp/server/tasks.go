@@ -177,7 +177,7 @@ var errTasksBusy = busy("too many tasks are running: try again later")
 // their work to return.
 func (r *taskRunner) admit(rc *request, t *task) bool {
 	client := rc.Client()
-	size := int64(costTask + rc.msg.size)
+	size := costTask + int64(rc.msg.size)
 	gone, ok := r.server.ledger.enter(&t.kept, client, keptRunning, 1, size, t)
 	gone.giveUp()
 	if ok || len(gone) == 0 {
