@@ -62,7 +62,7 @@ func TestUnreadAnswers(t *testing.T) {
 			all = append(all, c)
 		}
 		if got := w.server.Stats().RequestBytes; got > 3<<20 || got < 3_000_000 {
-			t.Errorf("%d bytes are counted for answers that nobody reads, want those of three", got)
+			t.Errorf("%d bytes are counted for unread answers, want those of three", got)
 		}
 		for i, c := range all {
 			if i < 3 {
