@@ -34,7 +34,7 @@ func (in *Inspector) serveDiff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := mcplog.Compare(a, b)
+	list, err := mcplog.CompareMessages(a, b)
 	if err != nil {
 		return badRequest("these frames are not JSON: %v", err)
 	}

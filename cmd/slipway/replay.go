@@ -24,8 +24,8 @@ func newReplay() *cobra.Command {
 		Short: "Send recorded requests again and compare answers",
 		Long: `Send the requests of a recording to a source, and compare its answers with the
 recorded ones. Each line of stdout is one value that differs, with its JSON
-pointer. Lists are compared as a whole, and _meta is ignored. The exit code is 1
-if there is a difference.
+pointer. Lists of tools, prompts and resources are compared as a whole, and _meta
+is ignored. The exit code is 1 if there is a difference.
 
 Calls of tools that are not marked readOnlyHint may change something. On a
 terminal you are asked once; otherwise they are skipped unless --yes is set.

@@ -195,6 +195,29 @@ func TestMalformedResults(t *testing.T) {
 	}
 }
 
+// TestEquals verifies that an expected value must be equal in all its parts, whatever the names in it.
+func TestEquals(t *testing.T) {
+	file, report := calltest.Read("x.calls.json", []byte(`{"calls": [{"name": "a", "expect": [
+		{"pointer": "/structuredContent", "equals": {"top": [{"name": "a"}, {"name": "b"}], "_meta": {"n": 1}}}]}]}`))
+	if !report.OK(true) {
+		t.Fatal(report.Findings())
+	}
+	for got, want := range map[string]string{
+		`{"_meta": {"n": 1}, "top": [{"name": "a"}, {"name": "b"}]}`:                "",
+		`{"_meta": {"n": 1}, "top": [{"name": "b"}, {"name": "a"}]}`:                `top/0/name is "b"`,
+		`{"_meta": {"n": 1}, "top": [{"name": "a"}, {"name": "b"}, {"name": "b"}]}`: `at /structuredContent/top is`,
+		`{"_meta": {"n": 2}, "top": [{"name": "a"}, {"name": "b"}]}`:                `_meta/n is 2`,
+	} {
+		problems := file.Calls[0].Verify(&calltest.Answer{
+			Result: json.RawMessage(`{"content": [], "structuredContent": ` + got + `}`),
+		})
+		if want == "" && len(problems) > 0 ||
+			want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Message, want)) {
+			t.Errorf("%s: %v, want %q", got, problems, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(`{"calls": [{"name": "a", "expect": [{"pointer": "/x", "equals": {}}]}]}`)
 	fuzzbound.Fuzz(f, func(t *testing.T, text string) {

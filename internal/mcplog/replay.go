@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -46,15 +43,6 @@ type Outcome struct {
 	After  time.Duration `json:"after"`
 }
 
-// Difference is a value that differs between two responses. A missing one is nil.
-type Difference struct {
-	// Pointer is the place in the result, Before the recorded value, and After that of the
-	// replay. Either is nil if it does not exist.
-	Pointer string          `json:"pointer"`
-	Before  json.RawMessage `json:"before,omitempty"`
-	After   json.RawMessage `json:"after,omitempty"`
-}
-
 // lists maps the methods that list entries to the member with the entries.
 var lists = map[string]string{
 	"tools/list":               "tools",
@@ -67,8 +55,8 @@ var lists = map[string]string{
 var repeatable = []string{"tools/call", "resources/read", "prompts/get", "completion/complete"}
 
 // Replay sends the requests of a recording to a source, through a server in memory, and
-// compares the responses with the recorded ones. It ignores _meta, and compares whole
-// lists rather than pages. Questions of the source are answered as recorded. An error is
+// compares the responses with the recorded ones. It ignores _meta, except in data of tools, and
+// compares whole lists by name rather than pages. Questions of the source are answered as recorded. An error is
 // one of the handshake, or a response that is missing. opts may be nil.
 func Replay(ctx context.Context, rec *Recording, src mcp.Source, opts *ReplayOptions) ([]*Outcome, error) {
 	cat, err := src.Catalog(ctx)
@@ -178,7 +166,11 @@ func (r *replay) again(ctx context.Context, x *Exchange, rest []*Exchange) (*Out
 		return nil, err
 	}
 	o.After = time.Since(began)
-	o.Differences, err = r.compare(before, after)
+	c := comparison{ignoreMeta: true}
+	if member != "" {
+		c.lists = []string{"/" + member}
+	}
+	o.Differences, err = c.run(removePaths(before, r.ignored), removePaths(after, r.ignored))
 	return o, err
 }
 
@@ -269,140 +261,4 @@ func listObject(member string, entries [][]byte, failure []byte) []byte {
 	list := append([]byte{'['}, bytes.Join(entries, []byte{','})...)
 	object := append(jsonscan.AppendQuote([]byte{'{'}, member), ':')
 	return outcomeObject(append(append(append(object, list...), ']'), '}'), failure)
-}
-
-// maxDifferences is how many differences of one response are reported.
-const maxDifferences = 100
-
-// compare returns where two JSON texts differ, apart from what is ignored.
-func (r *replay) compare(before, after []byte) ([]Difference, error) {
-	a, errA := decode(removePaths(before, r.ignored))
-	b, errB := decode(removePaths(after, r.ignored))
-	if err := errors.Join(errA, errB); err != nil {
-		return nil, err
-	}
-	var list []Difference
-	compareValues("", a, b, &list)
-	return list, nil
-}
-
-func decode(text []byte) (value any, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	err = d.Decode(&value)
-	return value, err
-}
-
-// compareValues adds the differences below pointer to list.
-func compareValues(pointer string, a, b any, list *[]Difference) {
-	if len(*list) == maxDifferences {
-		return
-	}
-	if one, ok := a.(map[string]any); ok {
-		if two, ok := b.(map[string]any); ok {
-			names := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(two))
-			slices.Sort(names)
-			for _, name := range slices.Compact(names) {
-				compareMembers(pointer+"/"+jsonscan.EscapeToken(name), one, two, name, list)
-			}
-			return
-		}
-	}
-	if one, ok := a.([]any); ok {
-		two, ok := b.([]any)
-		if ok && (len(one) == len(two) || named(one) && named(two)) {
-			compareElements(pointer, one, two, list)
-			return
-		}
-	}
-	before, _ := json.Marshal(a) // decoded JSON can be encoded
-	after, _ := json.Marshal(b)
-	if !bytes.Equal(before, after) {
-		*list = append(*list, Difference{
-			Pointer: pointer,
-			Before:  before,
-			After:   after,
-		})
-	}
-}
-
-// nameOf returns what identifies an entry of a list, or "".
-func nameOf(element any) string {
-	object, _ := element.(map[string]any)
-	for _, member := range []string{"name", "uri", "uriTemplate"} {
-		if s, ok := object[member].(string); ok {
-			return member + " " + s
-		}
-	}
-	return ""
-}
-
-// named reports whether all elements of an array are entries with names.
-func named(elements []any) bool {
-	return !slices.ContainsFunc(elements, func(e any) bool { return nameOf(e) == "" })
-}
-
-// compareElements compares two arrays: by name, if all elements have one, so that an
-// additional entry is one difference, and by position otherwise. The pointers of
-// removed entries are those of the first array, all others those of the second.
-func compareElements(pointer string, one, two []any, list *[]Difference) {
-	if !named(one) || !named(two) {
-		for i := range one {
-			compareValues(pointer+"/"+strconv.Itoa(i), one[i], two[i], list)
-		}
-		return
-	}
-	before := make(map[string]any)
-	for _, e := range one {
-		before[nameOf(e)] = e
-	}
-	after := make(map[string]bool)
-	for i, e := range two {
-		at := pointer + "/" + strconv.Itoa(i)
-		after[nameOf(e)] = true
-		if old, ok := before[nameOf(e)]; ok {
-			compareValues(at, old, e, list)
-			continue
-		}
-		value, _ := json.Marshal(e) // decoded JSON can be encoded
-		*list = append(*list, Difference{
-			Pointer: at,
-			After:   value,
-		})
-	}
-	for i, e := range one {
-		if !after[nameOf(e)] {
-			value, _ := json.Marshal(e)
-			*list = append(*list, Difference{
-				Pointer: pointer + "/" + strconv.Itoa(i),
-				Before:  value,
-			})
-		}
-	}
-}
-
-// compareMembers compares a member that at least one of two objects has.
-func compareMembers(pointer string, one, two map[string]any, name string, list *[]Difference) {
-	a, inOne := one[name]
-	b, inTwo := two[name]
-	if name == "_meta" {
-		return
-	}
-	if inOne && inTwo {
-		compareValues(pointer, a, b, list)
-		return
-	}
-	d := Difference{Pointer: pointer}
-	if inOne {
-		d.Before, _ = json.Marshal(a)
-	} else {
-		d.After, _ = json.Marshal(b)
-	}
-	*list = append(*list, d)
-}
-
-// Compare returns the first 100 values that differ between two JSON texts, with their JSON
-// pointers. The error is that of a text that is not valid JSON.
-func Compare(before, after []byte) ([]Difference, error) {
-	return (&replay{}).compare(before, after)
 }

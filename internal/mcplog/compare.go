@@ -1,0 +1,189 @@
+package mcplog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Difference is a value that differs between two JSON texts. A missing one is nil.
+type Difference struct {
+	// Pointer is the place of the value, Before the first one, such as the recorded one, and
+	// After the second one. Either is nil if it does not exist.
+	Pointer string          `json:"pointer"`
+	Before  json.RawMessage `json:"before,omitempty"`
+	After   json.RawMessage `json:"after,omitempty"`
+}
+
+// Compare returns the first 100 values that differ between two JSON texts. The order of the
+// members of an object does not count, everything else does. The error is that of a text
+// that is not valid JSON.
+func Compare(before, after []byte) ([]Difference, error) {
+	return new(comparison).run(before, after)
+}
+
+// CompareMessages is [Compare] for JSON-RPC messages. It ignores _meta, except in data of tools,
+// and compares the entries of the lists of tools, prompts, resources and templates by name.
+func CompareMessages(before, after []byte) ([]Difference, error) {
+	c := &comparison{ignoreMeta: true}
+	for _, member := range lists {
+		c.lists = append(c.lists, "/result/"+member)
+	}
+	return c.run(before, after)
+}
+
+// maxDifferences is how many differences of two texts are reported.
+const maxDifferences = 100
+
+// comparison compares two JSON values.
+type comparison struct {
+	// lists are the pointers of the arrays whose entries are compared by name.
+	lists []string
+	// ignoreMeta skips the members _meta of the protocol.
+	ignoreMeta bool
+	// found are the differences so far, at most maxDifferences.
+	found []Difference
+}
+
+func (c *comparison) run(before, after []byte) ([]Difference, error) {
+	a, errA := decode(before)
+	b, errB := decode(after)
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, err
+	}
+	c.values("", a, b)
+	return c.found, nil
+}
+
+func decode(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return value, err
+}
+
+// encode returns a decoded value as JSON.
+func encode(value any) json.RawMessage {
+	text, _ := mcp.Marshal(value) // decoded JSON can be encoded
+	return text
+}
+
+// values adds the differences below a pointer.
+func (c *comparison) values(pointer string, a, b any) {
+	if len(c.found) == maxDifferences {
+		return
+	}
+	switch one := a.(type) {
+	case map[string]any:
+		if two, ok := b.(map[string]any); ok {
+			c.objects(pointer, one, two)
+			return
+		}
+	case []any:
+		two, ok := b.([]any)
+		if ok && slices.Contains(c.lists, pointer) && named(one) && named(two) {
+			c.entries(pointer, one, two)
+			return
+		}
+		if ok && len(one) == len(two) {
+			for i := range one {
+				c.values(pointer+"/"+strconv.Itoa(i), one[i], two[i])
+			}
+			return
+		}
+	}
+	before := encode(a)
+	after := encode(b)
+	if !bytes.Equal(before, after) {
+		c.add(pointer, before, after)
+	}
+}
+
+// add adds a difference. A nil text means that the value is missing.
+func (c *comparison) add(pointer string, before, after json.RawMessage) {
+	if len(c.found) < maxDifferences {
+		c.found = append(c.found, Difference{
+			Pointer: pointer,
+			Before:  before,
+			After:   after,
+		})
+	}
+}
+
+// data are the members whose values belong to the server and its tools, not to the protocol:
+// a _meta in them is a member like any other.
+var data = []string{"structuredContent", "inputSchema", "outputSchema", "requestedSchema", "arguments", "data"}
+
+// objects compares two objects.
+func (c *comparison) objects(pointer string, one, two map[string]any) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(two))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if c.ignoreMeta && name == "_meta" {
+			continue
+		}
+		at := pointer + "/" + jsonscan.EscapeToken(name)
+		a, inOne := one[name]
+		b, inTwo := two[name]
+		switch {
+		case !inOne:
+			c.add(at, nil, encode(b))
+		case !inTwo:
+			c.add(at, encode(a), nil)
+		default:
+			outer := c.ignoreMeta
+			c.ignoreMeta = outer && !slices.Contains(data, name)
+			c.values(at, a, b)
+			c.ignoreMeta = outer
+		}
+	}
+}
+
+// nameOf returns what identifies an entry of a list, or "".
+func nameOf(element any) string {
+	object, _ := element.(map[string]any)
+	for _, member := range []string{"uri", "uriTemplate", "name"} {
+		if s, ok := object[member].(string); ok {
+			return member + " " + s
+		}
+	}
+	return ""
+}
+
+// named reports whether all elements of an array are entries with names.
+func named(elements []any) bool {
+	return !slices.ContainsFunc(elements, func(e any) bool { return nameOf(e) == "" })
+}
+
+// entries compares two lists by name, so that an additional entry is one difference. The
+// order does not count. Entries with the same name are compared in order. The pointers of
+// removed entries are those of the first list, all others those of the second.
+func (c *comparison) entries(pointer string, one, two []any) {
+	before := make(map[string][]int) // the indexes in one that have no counterpart yet
+	for i, e := range one {
+		before[nameOf(e)] = append(before[nameOf(e)], i)
+	}
+	kept := make([]bool, len(one))
+	for i, e := range two {
+		at := pointer + "/" + strconv.Itoa(i)
+		same := before[nameOf(e)]
+		if len(same) == 0 {
+			c.add(at, nil, encode(e))
+			continue
+		}
+		before[nameOf(e)] = same[1:]
+		kept[same[0]] = true
+		c.values(at, one[same[0]], e)
+	}
+	for i, e := range one {
+		if !kept[i] {
+			c.add(pointer+"/"+strconv.Itoa(i), encode(e), nil)
+		}
+	}
+}
