@@ -29,18 +29,26 @@ func (c *CSP) Check() []check.Finding { return findings(c.report) }
 
 // report reports invalid origins of all lists.
 func (c *CSP) report(r check.Reporter) {
-	for _, list := range []struct {
-		name    string
-		origins []string
-	}{
-		{"connectDomains", c.ConnectDomains},
-		{"resourceDomains", c.ResourceDomains},
-		{"frameDomains", c.FrameDomains},
-		{"baseUriDomains", c.BaseURIDomains},
-	} {
-		for i, origin := range list.origins {
+	for _, list := range c.lists() {
+		for i, origin := range *list.origins {
 			checkOrigin(r.Under(check.Pointer(list.name, i)), origin)
 		}
+	}
+}
+
+// domainList is a list of origins with its name in JSON.
+type domainList struct {
+	name    string
+	origins *[]string
+}
+
+// lists returns all lists.
+func (c *CSP) lists() []domainList {
+	return []domainList{
+		{"connectDomains", &c.ConnectDomains},
+		{"resourceDomains", &c.ResourceDomains},
+		{"frameDomains", &c.FrameDomains},
+		{"baseUriDomains", &c.BaseURIDomains},
 	}
 }
 
@@ -80,6 +88,9 @@ func checkHost(r check.Reporter, origin, rest string) {
 	if !isHost || strings.Contains(name, "*") {
 		r.Add(ruleCSPSource, "", "* can only replace the first label, as in https://*.example.com",
 			"%q names no host", origin)
+	} else if strings.HasPrefix(host, "*.") && !strings.Contains(u.Hostname(), ".") {
+		r.Add(ruleCSPEverything, "", "name the domain, as in https://*.example.com",
+			"%q allows every host of a top-level domain", origin)
 	} else if path != "" {
 		r.Add(ruleCSPPath, "", "remove the path: an origin has none", "%q has a path", origin)
 	}

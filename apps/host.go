@@ -91,6 +91,10 @@ type OpenParams struct {
 	// time it is opened for the same server, and keeps its storage. If Server is empty, the
 	// domain is ignored.
 	Server string
+	// Remote reports that the server runs on another machine. In mode [Strict], its document
+	// cannot reach this machine, private addresses, and names of private networks, even if
+	// it declares them.
+	Remote bool
 }
 
 // View is one document that is open. Its exported fields are read-only. In JSON it is the
@@ -163,25 +167,30 @@ func (h *Host) Open(ctx context.Context, src mcp.Source, params *OpenParams) (*V
 	if link == nil || link.ResourceURI == "" {
 		return nil, fmt.Errorf("tool %q: %w", tool.Name, ErrNoApp)
 	}
-	html, ui, err := h.readDocument(ctx, src, catalog, link.ResourceURI)
+	html, ui, err := h.readDocument(ctx, src, catalog, &mcp.ReadResourceParams{
+		URI:     link.ResourceURI,
+		Sources: joinedFrom(tool.Origins),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", link.ResourceURI, err)
 	}
 	grant := NewGrant(ui, params.Mode)
+	if params.Remote && grant.Mode == Strict {
+		grant.dropLocal()
+	}
 	v := &View{
-		ID:         rand.Text(),
-		Tool:       tool,
-		Resource:   link.ResourceURI,
-		Bytes:      len(html),
-		Checks:     h.opts.Axe != "",
-		Allow:      grant.Permissions.Allow(),
-		Grant:      grant,
-		Policy:     grant.Policy(),
-		source:     src,
-		host:       h,
-		html:       html,
-		page:       params.Page,
-		violations: slices.Clone(grant.Dropped),
+		ID:       rand.Text(),
+		Tool:     tool,
+		Resource: link.ResourceURI,
+		Bytes:    len(html),
+		Checks:   h.opts.Axe != "",
+		Allow:    grant.Permissions.Allow(),
+		Grant:    grant,
+		Policy:   grant.Policy(),
+		source:   src,
+		host:     h,
+		html:     html,
+		page:     params.Page,
 	}
 	v.ID = strings.ToLower(v.ID) // host names are
 	label := v.ID
@@ -228,10 +237,11 @@ func (v *View) address(page *url.URL, label string) {
 	}
 }
 
-// readDocument returns the document at uri with its settings, which may be nil.
-func (h *Host) readDocument(ctx context.Context, src mcp.Source, catalog *mcp.Catalog, uri string) (
-	string, *ResourceUI, error) {
-	read, err := src.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+// readDocument returns a document with its settings, which may be nil.
+func (h *Host) readDocument(
+	ctx context.Context, src mcp.Source, catalog *mcp.Catalog, params *mcp.ReadResourceParams,
+) (string, *ResourceUI, error) {
+	read, err := src.ReadResource(ctx, params)
 	if err != nil {
 		return "", nil, err
 	}
@@ -267,7 +277,7 @@ func (h *Host) readDocument(ctx context.Context, src mcp.Source, catalog *mcp.Ca
 	if len(html) > h.opts.MaxHTML {
 		return "", nil, fmt.Errorf("%w: %d bytes, more than %d", ErrDocument, len(html), h.opts.MaxHTML)
 	}
-	ui, err := ReadResourceMeta(contents.Meta, listedMeta(catalog, uri))
+	ui, err := ReadResourceMeta(contents.Meta, listedMeta(catalog, params.URI))
 	return html, ui, err
 }
 
@@ -313,7 +323,8 @@ func (h *Host) Close(id string) {
 	h.order = slices.DeleteFunc(h.order, func(other string) bool { return other == id })
 }
 
-// Violations returns what the document was refused so far, at most 200 entries.
+// Violations returns what browsers refused the document so far, at most 200 entries. What was not
+// granted at all is in [Grant.Dropped].
 func (v *View) Violations() []Violation {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -73,7 +75,7 @@ func (h *hosted) ReadResource(context.Context, *mcp.ReadResourceParams) (*mcp.Re
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
 
-func openView(t *testing.T, host *apps.Host, src *hosted, params apps.OpenParams) *apps.View {
+func openView(t *testing.T, host *apps.Host, src mcp.Source, params apps.OpenParams) *apps.View {
 	t.Helper()
 	if params.Tool == "" {
 		params.Tool = "a_show"
@@ -103,12 +105,120 @@ func TestGrantDropsInvalidOrigins(t *testing.T) {
 		"https://a.example; script-src *", "https://a.example 'unsafe-eval'", "'unsafe-eval'", "'self'", "a,b",
 		"https://a.example\r\nSet-Cookie: x=1",
 		"https://*.*.example", "https://ex*mple.com", "https://a\"b",
-		"*:*", "https://*:443", "http://*:*", "*.",
+		"*:*", "https://*:443", "http://*:*", "*.", "https://*.com", "*.com:8443",
 	} {
 		g := apps.NewGrant(&apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{source}}}, apps.Compatible)
 		if len(g.Dropped) != 1 || g.Dropped[0].Reason == "" || len(g.CSP.ConnectDomains) != 0 {
 			t.Errorf("%q was accepted: %q", source, g.Policy())
 		}
+	}
+}
+
+// TestManyInvalidOrigins checks that a declaration cannot fill memory, nor the list of what a
+// browser refused.
+func TestManyInvalidOrigins(t *testing.T) {
+	ui := &apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: make([]string, 200_000)}}
+	g := apps.NewGrant(ui, apps.Strict)
+	if n := len(g.Dropped); n != 201 || g.Dropped[200].Blocked != " and 199799 more" {
+		t.Errorf("%d dropped, the last one %+v", n, g.Dropped[n-1])
+	}
+	v := openView(t, apps.NewHost(nil), &hosted{ui: *ui}, apps.OpenParams{})
+	if got := v.Violations(); len(got) != 0 {
+		t.Errorf("a browser has reported nothing, but there are %d violations", len(got))
+	}
+}
+
+// TestRemoteServer checks that the document of a server elsewhere cannot reach this machine and
+// its network, unless the policy is the compatible one.
+func TestRemoteServer(t *testing.T) {
+	local := []string{"http://127.0.0.1:*", "ws://localhost:*", "http://192.168.1.1", "http://*.dev.localhost:*",
+		"http://[::1]:9", "http://169.254.1.1", "http://0.0.0.0:80", "https://router", "http://nas.local", "localhost:3000",
+		"http://[::ffff:10.0.0.1]", "https://db.internal/path", "https://LOCALHOST.", "http://printer.home.arpa"}
+	public := []string{"https://api.example.com", "*.example.com", "https://93.184.215.14", "https://local.example"}
+	src := &hosted{ui: apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: slices.Concat(local, public)}}}
+	for _, test := range []struct {
+		remote bool
+		mode   apps.Mode
+		want   []string
+	}{
+		{true, apps.Strict, public},
+		{true, apps.Compatible, slices.Concat(local, public)},
+		{false, apps.Strict, slices.Concat(local, public)},
+	} {
+		v := openView(t, apps.NewHost(nil), src, apps.OpenParams{Mode: test.mode, Remote: test.remote})
+		if got := v.Grant.CSP.ConnectDomains; !slices.Equal(got, test.want) {
+			t.Errorf("remote %t, %s: granted %q, want %q", test.remote, test.mode, got, test.want)
+		}
+		if want := len(local) + len(public) - len(test.want); len(v.Grant.Dropped) != want {
+			t.Errorf("remote %t, %s: %d dropped, want %d", test.remote, test.mode, len(v.Grant.Dropped), want)
+		}
+	}
+}
+
+// joinable is a server with a user interface, and with a template that matches every URI.
+type joinable struct {
+	mcp.Unimplemented
+	name string
+}
+
+func (s *joinable) Catalog(context.Context) (*mcp.Catalog, error) {
+	page := "ui://" + s.name + "/page"
+	return &mcp.Catalog{
+		Server:    mcp.Implementation{Name: s.name, Version: "1"},
+		Resources: []mcp.Resource{{URI: page, Name: "page", MIMEType: apps.MIMEType}},
+		Templates: []mcp.ResourceTemplate{{URITemplate: "{+x}"}, {URITemplate: s.name + ":///{id}"}},
+		Tools:     []mcp.Tool{{Name: "show_" + s.name, Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: page})}},
+	}, nil
+}
+
+func (s *joinable) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if p.URI == "ui://"+s.name+"/page" {
+		a := apps.App{URI: p.URI, HTML: "<!doctype html><title>" + s.name + "</title>"}
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{a.Contents()}}, nil
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: "answered by " + s.name}}}, nil
+}
+
+// TestJoinedServersAreSeparate checks that a document reads from its own server alone, whatever URI it
+// asks for, through layers of joined servers.
+func TestJoinedServersAreSeparate(t *testing.T) {
+	join := func(named ...compose.Named) mcp.Source {
+		src, err := compose.Union(t.Context(), named, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return src
+	}
+	mail := compose.Named{Name: "mail", Source: &joinable{name: "mail"}}
+	notes := compose.Named{Name: "notes", Source: &joinable{name: "notes"}}
+	for layers, src := range map[string]mcp.Source{
+		"two": join(mail, notes),
+		"nested": join(compose.Named{Name: "team", Source: join(mail, notes)},
+			compose.Named{Name: "files", Source: &joinable{name: "files"}}),
+		"labelled": compose.Label("host", join(mail, notes)),
+	} {
+		t.Run(layers, func(t *testing.T) {
+			catalog, err := src.Catalog(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(catalog.Tools, func(t mcp.Tool) bool { return strings.HasSuffix(t.Name, "show_mail") })
+			v := openView(t, apps.NewHost(nil), src, apps.OpenParams{Tool: catalog.Tools[at].Name})
+			uris := []string{"notes:///secret", "notes+notes:///secret", "team+notes:///secret", "files+files:///secret",
+				"files:///x"}
+			for i := range catalog.Resources {
+				if !strings.HasSuffix(catalog.Resources[i].URI, "mail/page") {
+					uris = append(uris, catalog.Resources[i].URI)
+				}
+			}
+			for _, uri := range uris {
+				params, _ := json.Marshal(map[string]string{"uri": uri})
+				result, err := v.Call(t.Context(), "resources/read", params)
+				if err == nil && !strings.Contains(string(result), "answered by mail") {
+					t.Errorf("%s: %s", uri, result)
+				}
+			}
+		})
 	}
 }
 

@@ -112,7 +112,8 @@ func (v *View) appTools(catalog *mcp.Catalog) []mcp.Tool {
 }
 
 // readResource reads a resource of the document's own server. Where several servers are
-// joined, that is the document itself, what its server lists, and what its templates match.
+// joined, that is the document itself, what its server lists, and what its templates match; no
+// other server answers, even if the URI would lead there.
 func (v *View) readResource(ctx context.Context, read *mcp.ReadResourceParams) (json.RawMessage, error) {
 	catalog, err := v.source.Catalog(ctx)
 	if err != nil {
@@ -125,6 +126,7 @@ func (v *View) readResource(ctx context.Context, read *mcp.ReadResourceParams) (
 		}
 		read.URI = uri
 	}
+	read.Sources = joinedFrom(v.Tool.Origins)
 	return encode(v.source.ReadResource(ctx, read))
 }
 

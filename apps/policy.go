@@ -1,6 +1,9 @@
 package apps
 
 import (
+	"fmt"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -72,7 +75,8 @@ type Grant struct {
 // NewGrant accepts from a declaration, which may be nil, everything that is valid. A
 // declared source must be a host with an optional scheme (http, https, ws, wss), port and
 // path; a star may replace the first label, as in https://*.example.com. All others are
-// dropped: a source that allows every host, and text that would end the policy.
+// dropped: a source that allows every host or every host of a top-level domain, and text that
+// would end the policy. Each list has at most 200 sources.
 func NewGrant(ui *ResourceUI, mode Mode) *Grant {
 	if mode != Compatible {
 		mode = Strict
@@ -100,25 +104,72 @@ func NewGrant(ui *ResourceUI, mode Mode) *Grant {
 const maxSources = 200
 
 // accept returns the origins that may become part of a policy. Dropped ones are reported
-// with the reason.
+// with the reason; those above the limit, together.
 func (g *Grant) accept(list string, declared []string) []string {
+	if more := len(declared) - maxSources; more > 0 {
+		defer g.drop(list, fmt.Sprintf("%s and %d more", clip(declared[maxSources]), more-1),
+			fmt.Sprintf("at most %d origins are allowed", maxSources))
+		declared = declared[:maxSources]
+	}
+	return g.filter(list, declared, sourceProblem)
+}
+
+// filter returns the sources for which problem returns "", and reports the others.
+func (g *Grant) filter(list string, sources []string, problem func(source string) string) []string {
 	var accepted []string
-	for i, source := range declared {
-		reason := sourceProblem(source)
-		if i >= maxSources {
-			reason = "more than 200 origins are declared"
-		}
-		if reason == "" {
-			accepted = append(accepted, source)
+	for _, source := range sources {
+		if reason := problem(source); reason != "" {
+			g.drop(list, clip(source), reason)
 			continue
 		}
-		g.Dropped = append(g.Dropped, Violation{
-			Directive: list,
-			Blocked:   clip(source),
-			Reason:    reason,
-		})
+		accepted = append(accepted, source)
 	}
 	return accepted
+}
+
+func (g *Grant) drop(list, blocked, reason string) {
+	g.Dropped = append(g.Dropped, Violation{
+		Directive: list,
+		Blocked:   blocked,
+		Reason:    reason,
+	})
+}
+
+// dropLocal drops the sources on this machine and in private networks.
+func (g *Grant) dropLocal() {
+	for _, list := range g.CSP.lists() {
+		*list.origins = g.filter(list.name, *list.origins, localProblem)
+	}
+}
+
+// privateDomains are top-level domains of this machine (RFC 6761) and of private networks.
+var privateDomains = []string{"localhost", "local", "internal", "lan", "intranet"}
+
+// localProblem returns why a source is not for the document of a server that runs elsewhere, or "".
+func localProblem(source string) string {
+	_, host, hasScheme := strings.Cut(source, "://")
+	if !hasScheme {
+		host = source
+	}
+	host, _, _ = strings.Cut(host, "/")
+	host = strings.TrimPrefix(strings.TrimSuffix(host, ":*"), "*.")
+	u, err := url.Parse("x://" + host)
+	if err != nil {
+		return "it names no host"
+	}
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if addr, err := netip.ParseAddr(name); err == nil {
+		addr = addr.Unmap()
+		if addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsUnspecified() {
+			return "the server runs elsewhere, and this is an address of this machine or a private network"
+		}
+		return ""
+	}
+	top := name[strings.LastIndexByte(name, '.')+1:]
+	if top == name || slices.Contains(privateDomains, top) || strings.HasSuffix(name, ".home.arpa") {
+		return "the server runs elsewhere, and this is a name of this machine or a private network"
+	}
+	return ""
 }
 
 // sourceProblem returns why a declared source cannot be granted, or "". Scheme-less hosts

@@ -220,6 +220,20 @@ func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	return e.Source.CallTool(ctx, params)
 }
 
+// ReadResource implements [mcp.Source].
+func (e *edited) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if only, restricted := outermost(params.Sources); restricted && e.label != "" {
+		if only != e.label {
+			return nil, mcp.ResourceNotFound(params.URI, "")
+		}
+		params = &mcp.ReadResourceParams{
+			URI:     params.URI,
+			Sources: inner(params.Sources),
+		}
+	}
+	return e.Source.ReadResource(ctx, params)
+}
+
 // Subscribe implements [mcp.Subscriber].
 func (e *edited) Subscribe(ctx context.Context, uri string) error {
 	_, err := subscribe(e.Source, ctx, uri)

@@ -65,6 +65,23 @@ func checkOrigin(params *mcp.CallToolParams, source, name string) error {
 		"tool %q is another tool now: list the tools again", params.Name)
 }
 
+// outermost returns the source that a read is restricted to at this layer, if it is: see
+// [mcp.ReadResourceParams].
+func outermost(sources []string) (name string, restricted bool) {
+	if len(sources) == 0 {
+		return "", false
+	}
+	return sources[len(sources)-1], true
+}
+
+// inner returns the sources that a read is restricted to inside of the outermost one.
+func inner(sources []string) []string {
+	if len(sources) < 2 {
+		return nil
+	}
+	return sources[:len(sources)-1]
+}
+
 // Label returns src with name as the origin of its tools ([mcp.Tool.Origins]) and other items, as
 // [Union] does for the sources it joins. others names sources that belong to it but
 // offer nothing yet. The returned Source implements io.Closer, which closes src.

@@ -256,7 +256,18 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 		return nil, err
 	}
 	left := maxMatching
-	switch where, o, owners := m.find(params.URI, &left); where {
+	where, o, owners := m.find(params.URI, &left)
+	if only, restricted := outermost(params.Sources); restricted {
+		part := slices.IndexFunc(u.parts, func(p Named) bool { return p.Name == only })
+		if part < 0 {
+			return nil, mcp.ResourceNotFound(params.URI, "its server is not available")
+		}
+		if where != toOne || o.part != part {
+			o = ownName{part, params.URI}
+		}
+		return u.readFrom(ctx, m, o, params, &left)
+	}
+	switch where {
 	case toOne:
 		return u.readFrom(ctx, m, o, params, &left)
 	case toSeveral:
@@ -292,8 +303,11 @@ func (u *union) readFrom(
 		return nil, mcp.ResourceNotFound(params.URI, "")
 	}
 	asked := params.URI
-	if o.name != asked {
-		params = &mcp.ReadResourceParams{URI: o.name}
+	if o.name != asked || params.Sources != nil {
+		params = &mcp.ReadResourceParams{
+			URI:     o.name,
+			Sources: inner(params.Sources),
+		}
 	}
 	result, err := u.selectPart(ctx, o.part).ReadResource(ctx, params)
 	if err == nil && m.joinsResources {

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/axe"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -108,6 +109,7 @@ func (in *Inspector) serveOpenApp(w http.ResponseWriter, r *http.Request) error 
 		Tool:   body.Tool,
 		Mode:   body.Mode,
 		Server: t.src.Name,
+		Remote: t.src.URL != "" && !netguard.NamesLoopback(t.src.URL),
 	})
 	switch {
 	case errors.Is(err, apps.ErrNoTool), errors.Is(err, apps.ErrNoApp):

@@ -128,6 +128,10 @@ func (p *CallToolParams) StringArgument(name string) (value string, ok bool) {
 type ReadResourceParams struct {
 	// URI is opaque: it is compared byte for byte and never normalized.
 	URI string `json:"uri"`
+	// Sources restrict which joined source may answer, innermost first, as [Tool.Origins] name
+	// them; nil means any. A Source that joins others reads from the last one, whatever source
+	// the URI leads to otherwise, and passes the remaining ones on.
+	Sources []string `json:"-"`
 }
 
 // GetPromptParams are the parameters of prompts/get.
