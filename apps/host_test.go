@@ -155,7 +155,7 @@ func TestRemoteServer(t *testing.T) {
 	}
 }
 
-// joinable is a server with a user interface, and with a template that matches every URI.
+// joinable is a server with a user interface. The one that is named mail has a template that matches every URI.
 type joinable struct {
 	mcp.Unimplemented
 	name string
@@ -163,10 +163,14 @@ type joinable struct {
 
 func (s *joinable) Catalog(context.Context) (*mcp.Catalog, error) {
 	page := "ui://" + s.name + "/page"
+	templates := []mcp.ResourceTemplate{{URITemplate: s.name + ":///{id}"}}
+	if s.name == "mail" {
+		templates = append(templates, mcp.ResourceTemplate{URITemplate: "{+x}"})
+	}
 	return &mcp.Catalog{
 		Server:    mcp.Implementation{Name: s.name, Version: "1"},
 		Resources: []mcp.Resource{{URI: page, Name: "page", MIMEType: apps.MIMEType}},
-		Templates: []mcp.ResourceTemplate{{URITemplate: "{+x}"}, {URITemplate: s.name + ":///{id}"}},
+		Templates: templates,
 		Tools:     []mcp.Tool{{Name: "show_" + s.name, Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: page})}},
 	}, nil
 }
