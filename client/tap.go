@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,15 +66,7 @@ func (e *Endpoint) tappedRoundTrip(r *http.Request, t *tap.Tapper) (*http.Respon
 		Stream: t.Open(tap.Post),
 		began:  make(map[string]time.Time),
 	}
-	secret := []string{"Dpop", "Dpop-Nonce"}
-	for name := range e.header() {
-		secret = append(secret, name)
-	}
-	for name := range r.Header {
-		if !isProtocolHeader(name) && name != headerSession {
-			secret = append(secret, name)
-		}
-	}
+	secret := slices.Collect(maps.Keys(e.header())) // what the user has set is not shown
 	x.Pass(&tap.Event{
 		Kind: tap.Head,
 		Sent: true,

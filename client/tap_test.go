@@ -200,8 +200,12 @@ func TestTapCommand(t *testing.T) {
 
 // The steps of a connection by TLS, and heads without credentials.
 func TestTapHTTP(t *testing.T) {
-	var log tapped
-	web := httptest.NewTLSServer(mcpserver.New(&world{}, nil).HTTPHandler(nil))
+	var log, served tapped
+	handler := mcpserver.New(&world{}, &mcpserver.Options{Tap: served.tap}).HTTPHandler(nil)
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Key-Of-Caller", "hidden")
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(web.Close)
 	endpoint := &client.Endpoint{
 		URL:       web.URL + "/mcp?key=hidden",
@@ -231,7 +235,15 @@ func TestTapHTTP(t *testing.T) {
 			t.Errorf("response %+v", e.HTTP)
 		}
 	}
+	for _, e := range served.all(tap.Head) {
+		if strings.Contains(fmt.Sprint(e.HTTP), "hidden") {
+			t.Errorf("at the server, a secret in %+v", e.HTTP)
+		}
+	}
 	last := heads[len(heads)-1].HTTP
+	if last.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("header %v", last.Header)
+	}
 	if !last.Reused {
 		t.Error("the connection was not reused")
 	}

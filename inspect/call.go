@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/internal/order"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -217,7 +218,7 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 	c := &call{
 		Source:  t.id,
 		Method:  body.Method,
-		Name:    nameIn(body.Params),
+		Name:    mcplog.RequestName(body.Params),
 		State:   stateRunning,
 		Started: time.Now().UnixNano(),
 		cause:   "user",
@@ -336,16 +337,6 @@ func (l *limit) stop() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-}
-
-// nameIn returns the tool, prompt or URI in the params of a request.
-func nameIn(params json.RawMessage) string {
-	for _, member := range []string{"name", "uri"} {
-		if s, ok := jsonscan.Unquote(jsonscan.Member(params, member)); ok {
-			return s
-		}
-	}
-	return ""
 }
 
 // withMeta returns params with a member _meta, unless meta is empty.

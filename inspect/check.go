@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -166,9 +167,10 @@ func (t *target) checkArguments(_ context.Context, params json.RawMessage) error
 	if err != nil {
 		return nil //nolint:nilerr // the call itself says why there is no connection
 	}
-	tool := cat.Tool(nameIn(params))
+	name := mcplog.RequestName(params)
+	tool := cat.Tool(name)
 	if tool == nil {
-		return failure(http.StatusUnprocessableEntity, "unknown_tool", "the server lists no tool %q", nameIn(params))
+		return failure(http.StatusUnprocessableEntity, "unknown_tool", "the server lists no tool %q", name)
 	}
 	arguments := jsonscan.Member(params, "arguments")
 	if arguments == nil {

@@ -298,7 +298,7 @@ func (c *copied) curl() (string, error) {
 
 // slipway returns a command line of Slipway that does the same.
 func (c *copied) slipway() (string, error) {
-	name := nameIn(c.params)
+	name := mcplog.RequestName(c.params)
 	source := c.argument
 	command := ""
 	if rest, ok := strings.CutPrefix(source, "-- "); ok {
@@ -332,7 +332,7 @@ func (c *copied) slipway() (string, error) {
 
 // goTest returns a test in Go that makes the same request.
 func (c *copied) goTest() (string, error) {
-	name := nameIn(c.params)
+	name := mcplog.RequestName(c.params)
 	call := ""
 	switch c.frame.Method {
 	case "tools/call":
@@ -367,7 +367,7 @@ func (c *copied) goTest() (string, error) {
 // saved returns the request as an entry of a file of saved calls.
 func (c *copied) saved() string {
 	entry := map[string]any{
-		"name":   strings.TrimSpace(c.frame.Method + " " + nameIn(c.params)),
+		"name":   strings.TrimSpace(c.frame.Method + " " + mcplog.RequestName(c.params)),
 		"method": c.frame.Method,
 	}
 	if c.params != nil {

@@ -34,9 +34,10 @@ Replace the command of a server in the config file of a client by this command.
 The recording has every message as it was sent, with its time, and, if SOURCE is
 one server, the messages to it, its stderr and the steps of connecting to it.
 
-Credentials are redacted: in known formats, from the environment and in headers.
---redact redacts values by their path in a message. Whatever else the messages
-contain is in the file, which only you can read.
+Credentials are redacted: in known formats, from the environment and in headers
+that are not known to be public. --redact redacts values by their path in a
+message. Whatever else the messages contain is in the file, which only you can
+read.
 
 "slipway serve FILE" answers as recorded, "slipway replay FILE SOURCE" sends the
 requests again and compares the answers.

@@ -106,8 +106,8 @@ func (e *Event) Text() []byte {
 	return []byte(e.Body)
 }
 
-// newEvent converts an event of a tap. clean removes secrets from its texts.
-func newEvent(t *tap.Event, source int, clean func(string) string) *Event {
+// newEvent converts an event of a tap without its body.
+func newEvent(t *tap.Event, source int) *Event {
 	e := &Event{
 		Source:      source,
 		Nanoseconds: t.Time.UnixNano(),
@@ -117,7 +117,7 @@ func newEvent(t *tap.Event, source int, clean func(string) string) *Event {
 		Bytes:       len(t.Body),
 		Step:        t.Name,
 		Took:        int64(t.Took),
-		Detail:      clean(t.Detail),
+		Detail:      t.Detail,
 	}
 	if t.Kind != tap.Step {
 		e.Direction = In
@@ -126,11 +126,11 @@ func newEvent(t *tap.Event, source int, clean func(string) string) *Event {
 		e.Direction = Out
 	}
 	if t.Err != nil {
-		e.Error = clean(t.Err.Error())
+		e.Error = t.Err.Error()
 	}
 	if h := t.HTTP; h != nil {
 		e.HTTPMethod = h.Method
-		e.URL = clean(h.URL)
+		e.URL = h.URL
 		e.Status = h.Status
 		e.Header = h.Header
 		e.Wait = int64(h.Wait)
@@ -138,22 +138,16 @@ func newEvent(t *tap.Event, source int, clean func(string) string) *Event {
 			e.Reused, e.Remote = h.Reused, h.Remote
 		}
 	}
-	if t.Kind == tap.Message {
-		e.classify(t.Body)
-	}
-	if utf8.Valid(t.Body) {
-		e.Body = clean(string(t.Body))
-	} else {
-		e.Binary = bytes.Clone(t.Body)
-	}
 	return e
 }
 
-// classify sets what a message is.
+// classify sets what a message is, unless it is malformed.
 func (e *Event) classify(text []byte) {
 	i := jsonscan.Space(text, 0)
 	if i < len(text) && text[i] == '[' {
-		e.Kind = Batch
+		if jsonscan.Valid(text) == nil { // and not [redacted]
+			e.Kind = Batch
+		}
 		return
 	}
 	var m peer.Message
@@ -162,6 +156,7 @@ func (e *Event) classify(text []byte) {
 	}
 	e.ID = bytes.Clone(m.ID)
 	e.Method = string(m.Method)
+	e.Name = RequestName(m.Params)
 	switch {
 	case m.Method == nil:
 		e.Kind = Response
@@ -170,12 +165,16 @@ func (e *Event) classify(text []byte) {
 	default:
 		e.Kind = Request
 	}
+}
+
+// RequestName returns the tool, prompt or URI in the params of a request, or "".
+func RequestName(params []byte) string {
 	for _, member := range []string{"name", "uri"} {
-		if s, ok := jsonscan.Unquote(jsonscan.Member(m.Params, member)); ok {
-			e.Name = s
-			return
+		if s, ok := jsonscan.Unquote(jsonscan.Member(params, member)); ok {
+			return s
 		}
 	}
+	return ""
 }
 
 // SetText sets the body.

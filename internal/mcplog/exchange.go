@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
@@ -121,11 +120,4 @@ func (p *pairing) add(e *Event) {
 }
 
 // Name returns the tool, prompt or URI of the request, or "".
-func (x *Exchange) Name() string {
-	for _, member := range []string{"name", "uri"} {
-		if s, ok := jsonscan.Unquote(jsonscan.Member(x.Params, member)); ok {
-			return s
-		}
-	}
-	return ""
-}
+func (x *Exchange) Name() string { return RequestName(x.Params) }

@@ -3,9 +3,11 @@ package mcplog
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/secrets"
@@ -36,16 +38,76 @@ func NewRedactor(environment, redact []string) (*Redactor, error) {
 
 // Event returns the redacted event of a source, without a Seq. It copies what it needs of t.
 func (r *Redactor) Event(t *tap.Event, source int) *Event {
+	e := newEvent(t, source)
 	body := t.Body
-	if t.Kind == tap.Message && len(r.paths) > 0 {
+	if len(r.paths) > 0 && t.Kind != tap.Stderr {
 		body = redactPaths(body, r.paths)
 	}
-	shown := *t
-	shown.Body = body
-	e := newEvent(&shown, source, r.Clean)
-	e.Bytes = len(t.Body)
+	if t.Kind == tap.Message {
+		e.classify(body)
+	}
+	text := string(body)
+	clean := r.Clean(text)
+	if utf8.ValidString(clean) {
+		e.Body = clean
+	} else {
+		e.Binary = []byte(clean)
+	}
+	if t.Kind == tap.Message && clean != text {
+		e.classify([]byte(clean)) // the context of a secret in the body may be what identifies it
+	}
+	r.cleanFields(e)
 	return e
 }
+
+// cleanFields redacts all texts of an event except its body.
+func (r *Redactor) cleanFields(e *Event) {
+	if e.Header != nil {
+		e.Header = e.Header.Clone()
+	}
+	var all []string
+	texts := []*string{&e.Method, &e.Name, &e.HTTPMethod, &e.URL, &e.Detail, &e.Error}
+	for _, text := range texts {
+		all = append(all, *text)
+	}
+	all = append(all, string(e.ID))
+	for name, values := range e.Header {
+		if len(r.paths) > 0 && repeatsBody(name) {
+			values = []string{redacted}
+			e.Header[name] = values
+		}
+		all = append(all, values...)
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	joined := strings.Join(all, "\x00")
+	if r.Clean(joined) == joined {
+		return // almost always: one search costs a fifth of one for each text
+	}
+	for _, text := range texts {
+		*text = r.Clean(*text)
+	}
+	if id := string(e.ID); r.Clean(id) != id {
+		e.ID = []byte(redactedJSON)
+	}
+	for _, values := range e.Header {
+		for i := range values {
+			values[i] = r.Clean(values[i])
+		}
+	}
+}
+
+// repeatsBody reports whether a header repeats a value from the params of its message, where a
+// path may redact it.
+func repeatsBody(name string) bool {
+	name = http.CanonicalHeaderKey(name)
+	return name == "Mcp-Name" || strings.HasPrefix(name, "Mcp-Param-")
+}
+
+// redacted replaces a secret, and redactedJSON a value in JSON.
+const (
+	redacted     = "[redacted]"
+	redactedJSON = `"` + redacted + `"`
+)
 
 // maxRounds is how often a text is searched for secrets: one search has a limit of
 // matches. A text that still contains some is redacted as a whole.
@@ -56,6 +118,8 @@ const maxRounds = 8
 // redacted as a whole.
 func (r *Redactor) Clean(text string) string {
 	original := text
+	text = decodeEscapes(text)
+	isFound := false
 	for range maxRounds {
 		var found []string
 		for _, m := range r.scanner.Find(text) {
@@ -64,17 +128,66 @@ func (r *Redactor) Clean(text string) string {
 			}
 		}
 		if len(found) > 0 {
+			isFound = true
 			for _, secret := range found {
-				text = strings.ReplaceAll(text, secret, "[redacted]")
+				text = strings.ReplaceAll(text, secret, redacted)
 			}
 			continue
 		}
-		if text != original && jsonscan.Valid([]byte(original)) == nil && jsonscan.Valid([]byte(text)) != nil {
+		if !isFound {
+			return original // byte for byte
+		}
+		if jsonscan.Valid([]byte(original)) == nil && jsonscan.Valid([]byte(text)) != nil {
 			break // a secret outside of a string
 		}
 		return text
 	}
-	return "[redacted]"
+	return redacted
+}
+
+// decodeEscapes decodes the escapes of JSON for characters that need none, also those in JSON
+// that is quoted in a string: some encoders escape each slash, plus sign or quotation mark of a
+// secret. JSON stays valid.
+func decodeEscapes(text string) string {
+	if !strings.Contains(text, `\/`) && !strings.Contains(text, `\u00`) {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		end := i
+		for end < len(text) && text[end] == '\\' {
+			end++
+		}
+		switch c, size := escaped(text[end:]); {
+		case end > i && size > 0:
+			out = append(out, c)
+			i = end + size
+		case end > i:
+			out = append(out, text[i:end]...)
+			i = end
+		default:
+			out = append(out, text[i])
+			i++
+		}
+	}
+	return string(out)
+}
+
+// escaped returns the printable ASCII character of an escape whose text after the backslash
+// starts s, and the length of that. The length is 0 for other escapes, and for quotation mark
+// and backslash, which cannot be in a string without one.
+func escaped(s string) (c byte, size int) {
+	if strings.HasPrefix(s, "/") {
+		return '/', 1
+	}
+	if !strings.HasPrefix(s, "u00") || len(s) < 5 {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(s[3:5], 16, 8)
+	if err != nil || n < ' ' || n > '~' || n == '"' || n == '\\' {
+		return 0, 0
+	}
+	return byte(n), 5
 }
 
 // PathError is the error for an invalid path in [WriterOptions.Redact].
@@ -94,10 +207,22 @@ func parsePath(text string) ([]string, error) {
 	return strings.Split(rest, "."), nil
 }
 
-// redactPaths replaces the values at paths of a valid JSON text.
+// redactPaths replaces the values at paths of a message, or of each message in a batch. A
+// malformed message has no paths, so nothing of it is kept.
 func redactPaths(text []byte, paths [][]string) []byte {
+	start := jsonscan.Space(text, 0)
+	if start == len(text) || text[start] != '{' && text[start] != '[' {
+		return text
+	}
+	if jsonscan.Valid(text) != nil {
+		return []byte(redacted)
+	}
 	for _, path := range paths {
-		text = replacePath(text, path, []byte(`"[redacted]"`))
+		if text[start] == '[' {
+			path = append([]string{"*"}, path...)
+		}
+		text = replacePath(text, path, []byte(redactedJSON))
+		start = 0
 	}
 	return text
 }

@@ -172,16 +172,21 @@ func (s *Scanner) findNeedles(text string, add func(kind Kind, what string, star
 	}
 	for i := range s.needles {
 		n := &s.needles[i]
-		what := fmt.Sprintf("the value of the environment variable %s", n.variable)
-		if n.form != "" {
-			what += " " + n.form
-		}
 		if at := n.in(text); at >= 0 {
-			add(Environment, what, at, at+len(n.text))
+			add(Environment, n.what(), at, at+len(n.text))
 		} else if n.wrapped && strings.Contains(joined, n.text) {
-			add(Environment, what, 0, len(text))
+			add(Environment, n.what(), 0, len(text))
 		}
 	}
+}
+
+// what describes the needle without its text.
+func (n *needle) what() string {
+	what := fmt.Sprintf("the value of the environment variable %s", n.variable)
+	if n.form != "" {
+		what += " " + n.form
+	}
+	return what
 }
 
 // in returns the position of the needle in text, or -1.

@@ -25,7 +25,7 @@ func ExampleTapper() {
 }
 
 func ExampleRedactHeader() {
-	h := http.Header{"Authorization": {"Bearer abc"}, "Accept": {"text/event-stream"}}
+	h := http.Header{"Authorization": {"Bearer abc"}, "Accept": {"text/event-stream"}, "X-Api-Key": {"abc"}}
 	fmt.Println(tap.RedactHeader(h))
-	// Output: map[Accept:[text/event-stream] Authorization:[[redacted]]]
+	// Output: map[Accept:[text/event-stream] Authorization:[[redacted]] X-Api-Key:[[redacted]]]
 }

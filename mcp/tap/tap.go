@@ -78,12 +78,12 @@ const (
 )
 
 // HTTP is the head of an HTTP request or response. [redacted] replaces the values of
-// headers that carry credentials.
+// headers that may carry credentials.
 type HTTP struct {
 	Method string // of a request
 	URL    string // of a request, without password and query
 	Status int    // of a response
-	// Header is the whole header, with [redacted] in place of credentials.
+	// Header is the whole header, see [RedactHeader].
 	Header http.Header
 	// Wait is the time from sending a request to the first byte of its response, if this
 	// process is the client.
@@ -92,19 +92,6 @@ type HTTP struct {
 	// the other side.
 	Reused bool
 	Remote string
-}
-
-// RedactHeader returns a copy of h in which [redacted] replaces credentials: the headers
-// that HTTP defines for them, and those called secret.
-func RedactHeader(h http.Header, secret ...string) http.Header {
-	shown := h.Clone()
-	for _, name := range append(secret, "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie") {
-		name = http.CanonicalHeaderKey(name)
-		if _, ok := shown[name]; ok {
-			shown[name] = []string{"[redacted]"}
-		}
-	}
-	return shown
 }
 
 // Tapper numbers streams, and passes events to a [Func]. A nil Tapper taps nothing. It is
