@@ -464,7 +464,7 @@ func TestSearchHasAnswers(t *testing.T) {
 	}
 }
 
-// A wrong token is tried 20 times, not more.
+// TestWrongTokens guards that wrong tokens, which a page of another origin can send too, do not lock the user out.
 func TestWrongTokens(t *testing.T) {
 	d := newDesk(t, nil)
 	try := func(tok string) int {
@@ -477,13 +477,13 @@ func TestWrongTokens(t *testing.T) {
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
-	for i := range 20 {
+	for i := range 50 {
 		if got := try("wrong"); got != 401 {
 			t.Fatalf("try %d: %d", i, got)
 		}
 	}
-	if got := try(token); got != 429 {
-		t.Errorf("the right token after 20 wrong ones: %d", got)
+	if got := try(token); got != 200 {
+		t.Errorf("the right token after 50 wrong ones: %d", got)
 	}
 }
 

