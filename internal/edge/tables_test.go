@@ -95,6 +95,7 @@ var messages = map[string][]textAt{
 		{"accept", "HTTPHandler.post", "Accept must"},
 		{"bodyLarge", "HTTPHandler.bodyFailed", "the body is larger"},
 		{"hostBefore", "guard.refuses", "the Host "}, {"notAllowed", "guard.refuses", " is not allowed"},
+		{"originBefore", "guard.refuses", "the Origin "},
 		{"batchEmpty", "checkBatch", "empty"}, {"batchLong", "checkBatch", "a batch"},
 		{"batchBusy", "request.fitsBatch", "the answers"}, {"batchInitialize", "request.fitsBatch", "initialize cannot"},
 		{"batchModern", "request.fitsBatch", "a batch"},

@@ -21,11 +21,12 @@ const isModern = (version) => version === LATEST;
  *   files: the Files of the site
  *   page:  a function that returns the page for browsers as a promise of HTML, or undefined
  *   hosts: the values of the Host header to accept; all if it is not set
+ *   local: whether only this machine may use it, so that web pages of other origins are refused
  */
-export function createEndpoint({ files, page, hosts }) {
+export function createEndpoint({ files, page, hosts, local }) {
   return async (request) => {
     try {
-      return await serve(request, files, page, hosts);
+      return await serve(request, files, page, hosts, local);
     } catch (e) {
       if (!(e instanceof RPCError)) console.error(e);
       return reject(e, 500);
@@ -33,11 +34,33 @@ export function createEndpoint({ files, page, hosts }) {
   };
 }
 
-async function serve(request, files, page, hosts) {
+/**
+ * Returns why a request is refused because of its Host, against rebound DNS names, or of its Origin, if local; or undefined.
+ * A site is public, so elsewhere any page may read it.
+ */
+export function whyForeign(request, hosts, local) {
   const host = request.headers.get('host') ?? new URL(request.url).host;
-  if (hosts && !hosts.includes(host.replace(/:\d+$/, '').toLowerCase())) {
-    return reject(invalidRequest(TEXTS.hostBefore + quoted(host) + TEXTS.notAllowed), 403);
+  if (hosts && !hosts.includes(host.replace(/:\d+$/, '').toLowerCase())) return TEXTS.hostBefore + quoted(host) + TEXTS.notAllowed;
+  const origin = request.headers.get('origin');
+  if (!local || origin === null || originAllowed(origin, host)) return undefined;
+  return TEXTS.originBefore + quoted(origin) + TEXTS.notAllowed;
+}
+
+/** Reports whether pages of an origin may use an endpoint on loopback: those of loopback names, and its own. */
+function originAllowed(origin, host) {
+  let url;
+  try {
+    url = new URL(origin);
+  } catch {
+    return false;
   }
+  if (!['http:', 'https:'].includes(url.protocol) || url.origin !== origin.toLowerCase()) return false;
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname) || url.host === host.toLowerCase();
+}
+
+async function serve(request, files, page, hosts, local) {
+  const foreign = whyForeign(request, hosts, local);
+  if (foreign) return reject(invalidRequest(foreign), 403);
   if (request.method === 'OPTIONS') {
     return respond(204, null, {
       'Access-Control-Allow-Methods': 'POST, GET, OPTIONS',
@@ -65,7 +88,7 @@ async function post(request, files) {
   }
   const accept = accepts(request.headers.get('accept'));
   if (!accept.json && !accept.stream) return reject(invalidRequest(TEXTS.accept), 406);
-  const body = await readBody(request);
+  const body = await readAtMost(request, LIMITS.body);
   if (body === undefined) return reject(invalidRequest(format(TEXTS.bodyLarge, LIMITS.body)), 413, { Connection: 'close' });
   const exchange = { headers: request.headers, header: request.headers.get('mcp-protocol-version'), files, accept, budget: newBudget() };
   const why = whyNotJSON(body);
@@ -97,15 +120,18 @@ function accepts(header) {
   return accept;
 }
 
-/** Returns the bytes of the body, or undefined if they are too many. */
-async function readBody(request) {
-  if (Number(request.headers.get('content-length') ?? 0) > LIMITS.body) return undefined;
+/** Returns the bytes of the body of a request or a response, or undefined if they are more than limit. */
+export async function readAtMost(message, limit) {
+  if (Number(message.headers.get('content-length') ?? 0) > limit) {
+    await message.body?.cancel();
+    return undefined;
+  }
   const parts = [];
   let size = 0;
-  for (const reader = request.body?.getReader(); reader; ) {
+  for (const reader = message.body?.getReader(); reader; ) {
     const { done, value } = await reader.read();
     if (done) break;
-    if ((size += value.length) > LIMITS.body) {
+    if ((size += value.length) > limit) {
       await reader.cancel();
       return undefined;
     }

@@ -289,6 +289,7 @@ export const TEXTS = {
   bodyLarge: "the body is larger than %d bytes",
   hostBefore: "the Host ",
   notAllowed: " is not allowed here",
+  originBefore: "the Origin ",
   batchEmpty: "empty batch",
   batchLong: "a batch of %d messages, want at most %d",
   batchBusy: "the answers of this batch have more than %d bytes: send the request again",

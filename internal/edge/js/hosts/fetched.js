@@ -4,8 +4,10 @@
 function fetchedFiles(get, base) {
   return async (path) => {
     const response = await get(base + path.split('/').map(encodeURIComponent).join('/'));
-    if (response.ok && !(Number(response.headers.get('content-length')) > LIMITS.file)) {
-      return new Uint8Array(await response.arrayBuffer());
+    if (response.ok) {
+      const bytes = await readAtMost(response, LIMITS.file);
+      if (bytes) return bytes;
+      throw new RPCError(CODES.internal, `the site has a file of more than ${LIMITS.file} bytes`, '{"kind":"unavailable"}');
     }
     await response.body?.cancel();
     if (response.status === 404 || response.status === 403 || response.status === 410) return undefined;
@@ -14,7 +16,7 @@ function fetchedFiles(get, base) {
 }
 
 /** Returns the endpoint of a site whose files read returns. */
-function endpointOf(read, options, hosts = CONFIG.hosts) {
+function endpointOf(read, options, hosts = CONFIG.hosts, local = false) {
   const files = new Files(read, options);
-  return createEndpoint({ files, page: (request) => connectPage(files, request), hosts });
+  return createEndpoint({ files, page: (request) => connectPage(files, request), hosts, local });
 }

@@ -4,4 +4,4 @@
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 
-listenOn(endpointOf(remoteFiles, { seconds: 60, checksums: true }, ownHosts()), () => new Response('Not found\n', { status: 404 }));
+listenOn(endpointOf(remoteFiles, { seconds: 60, checksums: true }, ownHosts(), isLocal()), () => new Response('Not found\n', { status: 404 }));

@@ -2,10 +2,16 @@ function ownAddress() {
   return process.argv[3] ?? process.env.ADDRESS ?? '127.0.0.1';
 }
 
+const loopback = ['127.0.0.1', 'localhost', '[::1]', '::1'];
+
+/** Reports whether only this machine can use the server, as no public name leads to it. */
+function isLocal() {
+  return CONFIG.hosts === undefined && loopback.includes(ownAddress());
+}
+
 /** Returns the names that requests may use: on loopback only those of loopback, which stops rebound DNS names. */
 function ownHosts() {
-  const loopback = ['127.0.0.1', 'localhost', '[::1]', '::1'];
-  return CONFIG.hosts ?? (loopback.includes(ownAddress()) ? loopback : undefined);
+  return isLocal() ? loopback : CONFIG.hosts;
 }
 
 /** Serves the endpoint, and everything else with others. */
@@ -13,7 +19,7 @@ function listenOn(endpoint, others) {
   const server = createServer(async (incoming, outgoing) => {
     try {
       const request = toRequest(incoming);
-      const response = await (new URL(request.url).pathname === CONFIG.path ? endpoint(request) : others(request));
+      const response = await answerTo(request, endpoint, others);
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       outgoing.end(Buffer.from(await response.arrayBuffer()));
     } catch (e) {
@@ -29,6 +35,12 @@ function listenOn(endpoint, others) {
     const { address, port } = server.address();
     console.log(`http://${address.includes(':') ? `[${address}]` : address}:${port}${CONFIG.path}`);
   });
+}
+
+function answerTo(request, endpoint, others) {
+  if (new URL(request.url).pathname === CONFIG.path) return endpoint(request);
+  const foreign = isLocal() && whyForeign(request, ownHosts(), true);
+  return foreign ? new Response(`${foreign}\n`, { status: 403 }) : others(request);
 }
 
 function toRequest(incoming) {

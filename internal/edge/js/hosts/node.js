@@ -21,4 +21,4 @@ const publishedFile = async (path) => {
 };
 const siteFiles = (path) => publishedFile(CONFIG.site.slice(1) + path);
 
-listenOn(endpointOf(siteFiles, { seconds: 60, checksums: true }, ownHosts()), (request) => staticFile(request, publishedFile));
+listenOn(endpointOf(siteFiles, { seconds: 60, checksums: true }, ownHosts(), isLocal()), (request) => staticFile(request, publishedFile));
