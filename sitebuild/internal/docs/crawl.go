@@ -49,7 +49,7 @@ const (
 // ends in a slash. The pages are those that links and sitemaps lead to, on the same origin
 // and in the same folder or below, as far as robots.txt permits them for slipway: at most
 // [Options.MaxPages], 1,000 by default, of together at most [Options.MaxTotalBytes], 256 MiB
-// by default. Queries are ignored. Pages are fetched four at a time, or one by one with the
+// by default, of which the sitemaps, at most 50, are a part. Queries are ignored. Pages are fetched four at a time, or one by one with the
 // delay that robots.txt asks for. Scripts of pages are not run.
 func Crawl(address string, opts *Options) (*Website, error) {
 	u, err := url.Parse(address)
@@ -261,7 +261,7 @@ type sitemap struct {
 func (c *crawler) readSitemaps(ctx context.Context) {
 	const most = 50
 	waiting := append(c.maps, "sitemap.xml")
-	for read := 0; len(waiting) > 0 && read < most && ctx.Err() == nil; read++ {
+	for read := 0; len(waiting) > 0 && read < most && c.left > 0 && ctx.Err() == nil; read++ {
 		u, err := c.site.start.Parse(strings.TrimSpace(waiting[0]))
 		waiting = waiting[1:]
 		if err != nil || u.Host != c.site.start.Host || u.Scheme != c.site.start.Scheme {
@@ -285,7 +285,10 @@ func (c *crawler) readSitemap(ctx context.Context, u *url.URL) (found sitemap) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
-		_ = xml.NewDecoder(io.LimitReader(resp.Body, maxSitemap)).Decode(&found) // what was read until an error counts
+		body := &io.LimitedReader{R: resp.Body, N: min(maxSitemap, c.left)}
+		limit := body.N
+		_ = xml.NewDecoder(body).Decode(&found) // what was read until an error counts
+		c.left -= limit - body.N
 	}
 	return found
 }
@@ -377,7 +380,7 @@ func (c *crawler) take(resp *http.Response, page *crawled) error {
 	tooMany := c.left < 0
 	c.mu.Unlock()
 	if tooMany {
-		return fmt.Errorf("all pages together have more than %d bytes", c.opts.MaxTotalBytes)
+		return fmt.Errorf("all pages and sitemaps together have more than %d bytes", c.opts.MaxTotalBytes)
 	}
 	page.text, page.complete = webpage.Decode(data, resp.Header.Get("Content-Type"))
 	page.file = c.fileOf(&final)

@@ -214,3 +214,35 @@ func TestCrawlRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestCrawlCountsSitemaps guards that the sitemaps of a website are a part of the bytes that a crawl fetches.
+func TestCrawlCountsSitemaps(t *testing.T) {
+	const entry = "<url><loc>/docs/%d/</loc></url>"
+	var maps, pages strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&maps, "<sitemap><loc>/docs/%d.xml</loc></sitemap>", i)
+		fmt.Fprintf(&pages, entry, i)
+	}
+	served := map[string]string{
+		"/docs/":            "<title>Home</title><p>Home.</p>",
+		"/docs/sitemap.xml": "<sitemapindex>" + maps.String() + "</sitemapindex>",
+	}
+	for i := range 40 {
+		served[fmt.Sprintf("/docs/%d.xml", i)] = "<urlset>" + pages.String() + "</urlset>"
+	}
+	w := newWebsite(t, served)
+	site, err := docs.Crawl(w.URL+"/docs/", &docs.Options{MaxTotalBytes: 8000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = site.Read(t.Context()) // the page does not fit
+	fetched := 0
+	for _, path := range w.asked {
+		if strings.HasSuffix(path, ".xml") {
+			fetched++
+		}
+	}
+	if fetched > 8 {
+		t.Errorf("%d sitemaps of 1 kB were fetched with a limit of 8,000 bytes", fetched)
+	}
+}
