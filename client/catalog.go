@@ -59,7 +59,7 @@ func (ses *session) list(
 		size = before
 		m := mcp.Missing{
 			List: l.method,
-			Why:  err.Error(),
+			Why:  truncate(err.Error(), maxWhyMissing),
 		}
 		failed = append(failed, m)
 		l.set(&mcp.Catalog{})
@@ -299,6 +299,9 @@ func (l *listReader) addPage(entries, result []byte) (cursor []byte, err error) 
 	return cursor, nil
 }
 
+// maxWhyMissing is how many bytes of the text of a server say why a list or an entry is missing.
+const maxWhyMissing = 500
+
 // maxDropsNamed is how many dropped entries of a list are named individually.
 const maxDropsNamed = 10
 
@@ -317,7 +320,8 @@ func (l *listReader) addOrDrop(raw []byte) {
 		l.missing = append(l.missing, mcp.Missing{
 			List:  l.method,
 			Entry: l.entries,
-			Why:   fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why),
+			Why: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name,
+				truncate(why, maxWhyMissing)),
 		})
 	}
 }

@@ -182,7 +182,8 @@ func (i *Isolated) Subscribe(ctx context.Context, uri string) error {
 	return src.Subscribe(ctx, uri)
 }
 
-// Close stops all processes and waits until they have stopped.
+// Close stops all processes and waits until they have stopped. It returns an error if some have
+// not exited 10 seconds after their stop timeout; these are left to the system.
 func (i *Isolated) Close() error {
 	i.unwatch()
 	i.mu.Lock()
@@ -195,8 +196,24 @@ func (i *Isolated) Close() error {
 	}
 	i.noteChangeLocked()
 	i.mu.Unlock()
-	i.work.Wait()
-	return i.Source.Close()
+	stopped := make(chan error, 1)
+	go func() { // ends with the last process
+		i.work.Wait()
+		stopped <- i.Source.Close()
+	}()
+	late := time.NewTimer(stopPatience(i.Source.transport))
+	defer late.Stop()
+	select {
+	case err := <-stopped:
+		return err
+	case <-late.C:
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if n := len(i.stopping); n > 1 {
+			return fmt.Errorf("%s: %d processes have not exited in time", i.Source.opts.Name, n)
+		}
+		return fmt.Errorf("%s: a process has not exited in time", i.Source.opts.Name)
+	}
 }
 
 // enter returns the process for a request, and a function to call after the request.

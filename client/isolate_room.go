@@ -238,11 +238,7 @@ func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
 	delete(i.tenants, t.key)
 	i.stopping[t] = struct{}{}
 	done := make(chan struct{})
-	patience := stopSlack + (&Command{}).stopTimeout()
-	if command, ok := t.src.transport.(*Command); ok {
-		patience = stopSlack + command.stopTimeout()
-	}
-	late := time.AfterFunc(patience, func() {
+	late := time.AfterFunc(stopPatience(t.src.transport), func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		t.stuck = true
@@ -259,4 +255,13 @@ func (i *Isolated) stopLocked(t *tenant) (stopped <-chan struct{}) {
 		i.passOnLocked()
 	})
 	return done
+}
+
+// stopPatience is how long a process of a transport may take to exit.
+func stopPatience(t Transport) time.Duration {
+	command, ok := t.(*Command)
+	if !ok {
+		command = &Command{}
+	}
+	return stopSlack + command.stopTimeout()
 }

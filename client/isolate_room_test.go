@@ -199,3 +199,19 @@ func TestRoomIsHandedOver(t *testing.T) {
 		}
 	})
 }
+
+// TestCloseWithStuckProcess guards that Close does not wait without limit for a process that does not exit.
+func TestCloseWithStuckProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := isolateSlow(t, &client.IsolateOptions{}, nil, func(int64) time.Duration { return time.Hour })
+		callsAs(t, src, "caller", 1)
+		began := time.Now()
+		if err := src.Close(); err == nil || !strings.Contains(err.Error(), "a process has not exited") {
+			t.Errorf("Close = %v", err)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("Close took %v", took)
+		}
+		time.Sleep(2 * time.Hour) // the process exits
+	})
+}

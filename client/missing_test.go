@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 type promptless struct {
 	down, toolsDown atomic.Bool
 	twoTools        atomic.Bool
+	padding         string // of its errors
 	conn            *pipeConn
 
 	mu       sync.Mutex
@@ -48,7 +50,7 @@ func (p *promptless) answer(conn *pipeConn) {
 		p.mu.Lock()
 		p.requests[m.Method]++
 		p.mu.Unlock()
-		failure := fmt.Sprintf(`"error":{"code":-32603,"message":"database down (request %s)"}`, m.ID)
+		failure := fmt.Sprintf(`"error":{"code":-32603,"message":"database down (request %s)%s"}`, m.ID, p.padding)
 		result := `"result":{}`
 		switch {
 		case m.Method == "initialize":
@@ -257,5 +259,25 @@ func TestKeptList(t *testing.T) {
 		p.toolsDown.Store(false)
 		time.Sleep(10 * time.Minute)
 		verify("after another attempt", 1, 1, true)
+	})
+}
+
+// TestLongReasonOfMissingList guards that a text of any size of a server says why a list is missing in its catalog.
+func TestLongReasonOfMissingList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &promptless{padding: strings.Repeat("x", 1<<20)}
+		p.down.Store(true)
+		src, _, _, _ := p.open(t)
+		defer src.Close()
+		cat, err := src.Catalog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cat.Missing) != 1 {
+			t.Fatalf("%d lists are missing, want 1", len(cat.Missing))
+		}
+		if why := cat.Missing[0].Why; len(why) > 600 || !strings.Contains(why, "database down") || !strings.HasSuffix(why, "…") {
+			t.Errorf("the reason has %d bytes: %.100s", len(why), why)
+		}
 	})
 }
