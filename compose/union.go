@@ -102,8 +102,9 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 		return parts[0].Source, nil
 	}
 	u := &union{
-		parts:  append([]Named(nil), parts...),
-		labels: new(labels),
+		parts:   append([]Named(nil), parts...),
+		labels:  new(labels),
+		notices: make([]workBudget, len(parts)),
 	}
 	if opts != nil {
 		u.opts = *opts
@@ -133,6 +134,8 @@ type union struct {
 	parts  []Named
 	opts   UnionOptions
 	labels *labels
+	// notices are the budgets of the parts for the URIs that they report as changed.
+	notices []workBudget
 
 	// last is the joined catalog of the parts' last catalogs. Catalogs are compared by
 	// identity, so an unchanged union costs no merge.
@@ -463,7 +466,7 @@ func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	for i, p := range u.parts {
 		if w, ok := mcp.AsWatcher(p.Source); ok {
 			stops = append(stops, w.Watch(func(c mcp.Change) {
-				u.last.Load().notify(i, c, changed)
+				u.last.Load().notify(i, c, &u.notices[i], changed)
 			}))
 		}
 	}
@@ -475,15 +478,16 @@ func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 }
 
 // notify passes on a change of a part, under the URIs by which clients read the part's
-// resource. It never reports a URI that belongs to another part.
-func (m *merged) notify(part int, c mcp.Change, changed func(mcp.Change)) {
+// resource. It never reports a URI that belongs to another part. work is the part's budget.
+func (m *merged) notify(part int, c mcp.Change, work *workBudget, changed func(mcp.Change)) {
 	own := c.URI
 	if own == "" {
 		changed(c)
 		return
 	}
-	left := maxMatching
-	where, o, _ := m.find(own, &left)
+	var where route
+	var o ownName
+	work.use(func(left *int) { where, o, _ = m.find(own, left) })
 	if where == toNone || where == toOne && o.part == part && o.name == own {
 		changed(c)
 		c = mcp.Change{}
@@ -498,7 +502,7 @@ func (m *merged) notify(part int, c mcp.Change, changed func(mcp.Change)) {
 func (u *union) notifyOf(source string, c mcp.Change, changed func(mcp.Change)) {
 	for i, p := range u.parts {
 		if p.Name == source {
-			u.last.Load().notify(i, c, changed)
+			u.last.Load().notify(i, c, &u.notices[i], changed)
 		}
 	}
 }

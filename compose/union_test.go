@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -669,4 +670,42 @@ func TestUnionOfContinuingSources(t *testing.T) {
 				tt.stateless, tt.restartable)
 		}
 	}
+}
+
+// TestUnionBoundsTheWorkOfNotifications guards that a part which reports changes in a loop cannot occupy a core by
+// the comparison of their URIs with templates: each notification had a budget of its own.
+func TestUnionBoundsTheWorkOfNotifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := &mcp.Catalog{Templates: []mcp.ResourceTemplate{{URITemplate: "own:{id}", Name: "own"}}}
+		for i := range 2000 {
+			busy.Templates = append(busy.Templates, mcp.ResourceTemplate{URITemplate: fmt.Sprintf("x:{a}/%d", i), Name: "x"})
+		}
+		w := watched{&part{name: "w", cat: busy}}
+		other := &part{name: "other", cat: &mcp.Catalog{Resources: []mcp.Resource{{URI: "other:1", Name: "other"}}}}
+		src, err := compose.Union(t.Context(), []compose.Named{{Name: "w", Source: w}, {Name: "other", Source: other}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog(t, src)
+		var got []string
+		defer src.(mcp.Watcher).Watch(func(c mcp.Change) { got = append(got, c.URI) })()
+		reports := func() bool {
+			got = nil
+			w.tell(mcp.Change{URI: "own:1"})
+			return slices.Contains(got, "own:1")
+		}
+		if !reports() {
+			t.Fatal("a change is not reported")
+		}
+		for range 200 { // 32 MiB of comparisons
+			w.tell(mcp.Change{URI: "x:none"})
+		}
+		if reports() {
+			t.Error("200 notifications were compared with 2,000 templates at once")
+		}
+		time.Sleep(10 * time.Second)
+		if !reports() {
+			t.Error("a change is not reported after the flood")
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -31,8 +32,30 @@ type pattern struct {
 }
 
 // maxMatching bounds the work of matching URIs against templates, in bytes, per catalog
-// and per request. URIs left over when the budget runs out count as shared.
+// and per request, and per second for the notifications of a part. URIs left over when the budget
+// runs out count as shared.
 const maxMatching = 8 << 20
+
+// workBudget is the budget of a part for the URIs that it reports as changed. It is full at first, and
+// is refilled with maxMatching per second.
+type workBudget struct {
+	mu    sync.Mutex
+	spent int // bytes; more than maxMatching if the last work was
+	at    time.Time
+}
+
+// use calls work with the rest of the budget, from which work deducts its cost.
+func (b *workBudget) use(work func(left *int)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	refill := min(now.Sub(b.at).Seconds(), 1e6) * maxMatching
+	b.spent = max(0, b.spent-int(refill))
+	b.at = now
+	left := maxMatching - b.spent
+	work(&left)
+	b.spent = maxMatching - left
+}
 
 // Costs of comparisons, in bytes.
 const (
