@@ -326,6 +326,17 @@ func (l *ledger) grow(k *kept, delta int64) bool {
 	return ok
 }
 
+// growIfBooked is grow for an entry that may not be booked, which always fits. grown reports whether the entry has
+// grown.
+func (l *ledger) growIfBooked(k *kept, delta int64) (fits, grown bool) {
+	if l.grow(k, delta) {
+		return true, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return k.in == nil, false
+}
+
 // resize is grow for a caller that gives up the victims itself.
 func (l *ledger) resize(k *kept, delta int64) (gone victims, ok bool) {
 	l.mu.Lock()

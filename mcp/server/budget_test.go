@@ -258,3 +258,25 @@ func TestDropOfEventsBeingSent(t *testing.T) {
 		}
 	})
 }
+
+// TestLogsAreBooked guards that the logs of a session are in the ledger even without events.
+func TestLogsAreBooked(t *testing.T) {
+	l := newLedger(&Options{MaxSessions: 10, SessionTTL: time.Hour, Budget: Budget{Bytes: 10 * costLog}})
+	s := newSession("s")
+	if !l.book(&s.kept, "", keptSession, 1, costLog, &booking{}) {
+		t.Fatal("not booked")
+	}
+	for range 9 {
+		s.newLog(l, "").forget()
+	}
+	if got := l.all.bytes; got != 10*costLog {
+		t.Errorf("%d bytes are booked, want %d", got, 10*costLog)
+	}
+	if log := s.newLog(l, ""); !log.lost || len(s.outgoing.logs) != 9 {
+		t.Errorf("a log that does not fit is kept: lost %t, %d logs", log.lost, len(s.outgoing.logs))
+	}
+	l.release(&s.kept)
+	if got := l.all.bytes; got != 0 {
+		t.Errorf("%d bytes are booked after the session", got)
+	}
+}

@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -97,5 +99,20 @@ func TestListed(t *testing.T) {
 	want := []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list", "initialize"}
 	if !slices.Equal(listed, want) {
 		t.Errorf("Listed was asked for %q, want %q", listed, want)
+	}
+}
+
+// TestPromptOfMissingList guards the error of a prompt while the list of prompts is missing: it was "unknown prompt".
+func TestPromptOfMissingList(t *testing.T) {
+	d := newDemo()
+	d.catalog.Missing = []mcp.Missing{{Source: "crm", List: "prompts/list", Why: "prompts/list: database down"}}
+	p := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"lost"}}`)
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", p)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	mcpserver.New(d, nil).HTTPHandler(nil).ServeHTTP(w, r)
+	const want = `prompt \"lost\" is not known, because the list of prompts could not be read: crm: prompts/list: database down`
+	if got := w.Body.String(); !strings.Contains(got, want) || !strings.Contains(got, "-31004") {
+		t.Errorf("answer %s, want %s", got, want)
 	}
 }

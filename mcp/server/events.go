@@ -58,6 +58,7 @@ type eventLog struct {
 	booked bool        // size and names are in the ledger
 	lost   bool        // of has been dropped, so the stream cannot be resumed
 	over   bool        // no more events are kept because the session has ended
+	costed bool        // costLog is part of the session's entry in the ledger
 }
 
 // eventWriter is a connection that a log is written to.
@@ -78,6 +79,8 @@ const (
 	maxLoggedRequests = 256     // different ones, of one batch
 	maxLoggedName     = 8 << 10 // bytes of a URI
 
+	// costLog is the measured cost of a log, which its session keeps even without events.
+	costLog = 256
 	// costLogged is the measured cost of a logged request, in addition to its name.
 	costLogged = 96
 
@@ -370,8 +373,10 @@ func (l *eventLog) isDone() bool {
 	return l.done
 }
 
-// newLog returns a log for the answer of one request. Stream 0 is the notification stream.
+// newLog returns a log for the answer of one request. Stream 0 is the notification stream. If the
+// ledger has no room for the log, the session does not keep it, so that its stream cannot be resumed.
 func (s *session) newLog(ledger *ledger, client string) *eventLog {
+	fits, costed := ledger.growIfBooked(&s.kept, costLog)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()
@@ -381,6 +386,11 @@ func (s *session) newLog(ledger *ledger, client string) *eventLog {
 		ledger: ledger,
 		client: client,
 		over:   s.over,
+		lost:   !fits,
+		costed: costed,
+	}
+	if !fits {
+		return l
 	}
 	o.logs = append(o.logs, l)
 	excess := len(o.logs) - maxReplayLogs
@@ -389,6 +399,9 @@ func (s *session) newLog(ledger *ledger, client string) *eventLog {
 			return false
 		}
 		old.forget()
+		if old.costed {
+			ledger.shrink(&s.kept, 0, costLog)
+		}
 		excess--
 		return true
 	})

@@ -582,10 +582,20 @@ func noTool(c *mcp.Catalog, name string) error {
 	})
 }
 
-// noPrompt returns the error for a prompt that is not offered.
+// noPrompt returns the error for a prompt that is not offered, or may be in a list that is missing.
 func noPrompt(c *mcp.Catalog, name string) error {
 	if why, ok := c.WithheldPrompts[name]; ok {
 		return invalidParams("%s", why)
+	}
+	var unread []string
+	for _, m := range c.Missing {
+		if m.List == "prompts/list" && m.Entry == 0 {
+			unread = append(unread, m.String())
+		}
+	}
+	if unread != nil {
+		return mcp.Errorf(mcp.CodeToolUnavailable, "prompt %s is not known, because the list of prompts could not be read: %s",
+			quoted(name), strings.Join(unread, "; "))
 	}
 	return suggest(mcp.UnknownPrompt(name), name, len(c.Prompts), func(i int) string {
 		return c.Prompts[i].Name
