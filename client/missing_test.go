@@ -276,7 +276,8 @@ func TestLongReasonOfMissingList(t *testing.T) {
 		if len(cat.Missing) != 1 {
 			t.Fatalf("%d lists are missing, want 1", len(cat.Missing))
 		}
-		if why := cat.Missing[0].Why; len(why) > 600 || !strings.Contains(why, "database down") || !strings.HasSuffix(why, "…") {
+		why := cat.Missing[0].Why
+		if len(why) > 600 || !strings.Contains(why, "database down") || !strings.HasSuffix(why, "…") {
 			t.Errorf("the reason has %d bytes: %.100s", len(why), why)
 		}
 	})

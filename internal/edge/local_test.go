@@ -121,7 +121,8 @@ func TestFileWithoutLength(t *testing.T) {
 	}))
 	defer site.Close()
 	address := startNode(t, &Options{URL: site.URL + "/"})
-	resp, err := http.Post(address, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	list := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	resp, err := http.Post(address, "application/json", list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,8 @@ func TestPromptOfMissingList(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	mcpserver.New(d, nil).HTTPHandler(nil).ServeHTTP(w, r)
-	const want = `prompt \"lost\" is not known, because the list of prompts could not be read: crm: prompts/list: database down`
+	const want = `prompt \"lost\" is not known, because the list of prompts could not be read: ` +
+		`crm: prompts/list: database down`
 	if got := w.Body.String(); !strings.Contains(got, want) || !strings.Contains(got, "-31004") {
 		t.Errorf("answer %s, want %s", got, want)
 	}

@@ -594,7 +594,8 @@ func noPrompt(c *mcp.Catalog, name string) error {
 		}
 	}
 	if unread != nil {
-		return mcp.Errorf(mcp.CodeToolUnavailable, "prompt %s is not known, because the list of prompts could not be read: %s",
+		return mcp.Errorf(mcp.CodeToolUnavailable,
+			"prompt %s is not known, because the list of prompts could not be read: %s",
 			quoted(name), strings.Join(unread, "; "))
 	}
 	return suggest(mcp.UnknownPrompt(name), name, len(c.Prompts), func(i int) string {

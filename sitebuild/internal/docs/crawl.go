@@ -49,8 +49,9 @@ const (
 // ends in a slash. The pages are those that links and sitemaps lead to, on the same origin
 // and in the same folder or below, as far as robots.txt permits them for slipway: at most
 // [Options.MaxPages], 1,000 by default, of together at most [Options.MaxTotalBytes], 256 MiB
-// by default, of which the sitemaps, at most 50, are a part. Queries are ignored. Pages are fetched four at a time, or one by one with the
-// delay that robots.txt asks for. Scripts of pages are not run.
+// by default, of which the sitemaps, at most 50, are a part. Queries are ignored. Pages are
+// fetched four at a time, or one by one with the delay that robots.txt asks for. Scripts of pages
+// are not run.
 func Crawl(address string, opts *Options) (*Website, error) {
 	u, err := url.Parse(address)
 	switch {
