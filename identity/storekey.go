@@ -152,7 +152,7 @@ func (s *Store) keyLines() ([]string, error) {
 		return nil, &StoreError{
 			Path: name,
 			Text: "other users can read this key",
-			Hint: "chmod 600 " + process.ShellWord(name),
+			Hint: "chmod 600 " + process.PathWord(name),
 		}
 	}
 	if who, err := fsutil.ReadableBy(name); err == nil && who != "" {

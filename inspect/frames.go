@@ -305,6 +305,9 @@ func (c *copied) slipway() (string, error) {
 		source = ""
 		command = " -- " + rest
 	}
+	if strings.HasPrefix(name, "-") {
+		return "", badRequest("this call has no command: slipway would take the name %q for a flag", name)
+	}
 	join := func(words ...string) string { return strings.Join(words, " ") + command }
 	if source != "" {
 		source = " " + source

@@ -519,10 +519,15 @@ func TestRecording(t *testing.T) {
 
 // Requests are copied in forms that other programs understand.
 func TestCopy(t *testing.T) {
+	o := newOffice()
+	o.catalog = o.catalog.Copy()
+	flag := o.catalog.Tools[0]
+	flag.Name = "--trace=x"
+	o.catalog.Tools = append(o.catalog.Tools, flag)
 	d := newDesk(t, nil, &inspect.Source{
 		Name:     "office",
 		Argument: "-- office --fast",
-		Open:     func(context.Context, *inspect.Connect) (mcp.Source, error) { return newOffice(), nil },
+		Open:     func(context.Context, *inspect.Connect) (mcp.Source, error) { return o, nil },
 	})
 	d.ready("")
 	s := d.stream(-1)
@@ -543,6 +548,11 @@ func TestCopy(t *testing.T) {
 	}
 	if status, text := d.do("GET", fmt.Sprintf("/api/frames/%d/copy?as=curl", call.Request), ""); status != 400 {
 		t.Errorf("curl over a pipe: %d %s", status, text)
+	}
+	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"--trace=x","arguments":{}}}`)
+	call = s.until("the end of the call of a flag", func(e *event) bool { return ended(e) && e.Call.Request > call.Request }).Call
+	if status, text := d.do("GET", fmt.Sprintf("/api/frames/%d/copy?as=slipway", call.Request), ""); status != 400 {
+		t.Errorf("a command with a flag of the server: %d %s", status, text)
 	}
 }
 

@@ -299,7 +299,7 @@ func (k *code) checkInstalled(name string, text []byte, i *jsImport, module stri
 		return
 	}
 	message := fmt.Sprintf("the package %s is not in the bundle, and this file loads it", pkg)
-	hint := "npm install " + process.ShellWord(pkg)
+	hint := "npm install " + process.LastWord(pkg)
 	_, development := top.DevDependencies[pkg]
 	switch {
 	case k.ignoredPackage(pkg) != "":
@@ -469,5 +469,5 @@ const pythonModules = " abc aifc antigravity argparse array ast asynchat asyncio
 
 // explainHint returns the command that says why packing excludes a file.
 func explainHint(name string) string {
-	return "slipway bundle pack --explain " + process.ShellWord(name)
+	return "slipway bundle pack --explain " + process.PathWord(name)
 }

@@ -153,7 +153,7 @@ func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 		return
 	}
 	c.reported = name
-	c.Add(ruleExecutable, pointer, "chmod +x "+process.ShellWord(name), "%s is not executable", name)
+	c.Add(ruleExecutable, pointer, "chmod +x "+process.PathWord(name), "%s is not executable", name)
 }
 
 // checkUV requires the project file of a server of type uv, and warns of packages that uv

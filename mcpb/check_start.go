@@ -70,7 +70,7 @@ func (k *code) checkPreloaded(pointer, command string, args []string) {
 			nodeBuiltin(module) || k.findPackage(".", pkg) != "" || !k.first(pkg) {
 			continue
 		}
-		k.Add(ruleImport, fmt.Sprintf("%s/args/%d", pointer, i), "npm install "+process.ShellWord(pkg),
+		k.Add(ruleImport, fmt.Sprintf("%s/args/%d", pointer, i), "npm install "+process.LastWord(pkg),
 			"the package %s is not in the bundle, and %s loads it", pkg, flag)
 	}
 }

@@ -100,7 +100,7 @@ func (a Argument) MayTakeLong() bool {
 func (a Argument) Typed() string {
 	t := parse(string(a))
 	if t.argv == nil {
-		return process.ShellWord(string(a))
+		return process.PathWord(string(a))
 	}
 	words := []string{"--"}
 	for _, w := range t.argv {

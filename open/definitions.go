@@ -62,7 +62,7 @@ func invalidFinding(arg string, f *check.Finding) *Error {
 	return &Error{
 		Arg:  arg,
 		Why:  fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message),
-		Hint: "slipway config check " + process.ShellWord(arg),
+		Hint: "slipway config check " + process.PathWord(arg),
 	}
 }
 

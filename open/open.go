@@ -144,7 +144,7 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 		return openBundle(ctx, t.arg, opts)
 	case ambiguous:
 		e := inputError(t.arg, sitebuild.CheckAmbiguous(t.arg))
-		e.Hint = "name the folder of one of them, or choose with slipway site build " + process.ShellWord(t.arg) +
+		e.Hint = "name the folder of one of them, or choose with slipway site build " + process.PathWord(t.arg) +
 			" -o DIR --as docs or --as go"
 		return nil, e
 	case input:

@@ -120,7 +120,7 @@ func (b *builder) failed(err error) *Error {
 func onDisk(arg string, err error) string {
 	if errors.As(err, new(*sitebuild.MemoryError)) ||
 		errors.As(err, new(*sitebuild.SizeError)) {
-		return "slipway site build " + process.ShellWord(arg) + " -o site.zip, and serve that"
+		return "slipway site build " + process.PathWord(arg) + " -o site.zip, and serve that"
 	}
 	return ""
 }
@@ -179,7 +179,7 @@ func (b *builder) write(ctx context.Context, site *sitebuild.Site) error {
 		b.log.Warn("site built despite errors or warnings",
 			"source", b.arg,
 			"found", r.Summary(),
-			"hint", "slipway site build "+process.ShellWord(b.arg)+" -o DIR --dry-run lists them")
+			"hint", "slipway site build "+process.PathWord(b.arg)+" -o DIR --dry-run lists them")
 	}
 	return nil
 }

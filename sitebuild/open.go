@@ -162,7 +162,7 @@ func Open(path string, opts *InputOptions) (Input, error) {
 // hint lists the supported inputs.
 func hint(path string, info fs.FileInfo) string {
 	if isSite(path, info) {
-		return "it is a site already: slipway site freeze " + process.ShellWord(path) + " rewrites it"
+		return "it is a site already: slipway site freeze " + process.PathWord(path) + " rewrites it"
 	}
 	if strings.Contains(path, "://") {
 		shown := secrets.Command([]string{path})[0]

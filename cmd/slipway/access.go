@@ -158,7 +158,7 @@ func (f *accessFlags) openPolicy(path, endpoint string, log *slog.Logger) (*serv
 	}
 	p, err := serve.OpenPolicy(path, o)
 	if err != nil {
-		return nil, badInput("slipway policy check "+shell.ShellWord(path), "policy: %v", err)
+		return nil, badInput("slipway policy check "+shell.PathWord(path), "policy: %v", err)
 	}
 	return p, nil
 }

@@ -230,7 +230,7 @@ func (a *installing) define() (*stax.Added, *stax.Merged, error) {
 	}
 	added, err := stax.Add(a.file, a.before, &a.entry.Config, &a.AddOptions)
 	if errors.Is(err, stax.ErrScript) {
-		return nil, nil, notExact("slipway config add "+shell.ShellWord(a.file)+" SOURCE prints what to paste",
+		return nil, nil, notExact("slipway config add "+shell.PathWord(a.file)+" SOURCE prints what to paste",
 			"%s: scripts cannot be edited", a.file)
 	}
 	if err != nil {

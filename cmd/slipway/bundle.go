@@ -81,7 +81,7 @@ func bundleError(name string, err error) *failure {
 // bundleFailure returns the failure for a bundle that is refused, invalid or cannot be
 // started, or nil for other errors.
 func bundleFailure(name string, err error) *failure {
-	word := shell.ShellWord(name)
+	word := shell.PathWord(name)
 	validate := "slipway bundle validate " + word
 	var (
 		digest   *mcpb.DigestError
@@ -122,7 +122,7 @@ func bundleFailure(name string, err error) *failure {
 // unusableValues returns the failure for options that do not suffice to start a bundle.
 func unusableValues(name string, values *mcpb.ExpandError) *failure {
 	fail := usage
-	hint := "slipway bundle info " + shell.ShellWord(name) + " lists the options"
+	hint := "slipway bundle info " + shell.PathWord(name) + " lists the options"
 	if missing := values.Missing(); len(missing) > 0 {
 		hint = valueHint(missing[0], values.Sensitive(missing[0]))
 	}

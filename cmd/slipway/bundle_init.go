@@ -53,7 +53,7 @@ manifest is only replaced with --force.`,
 			}
 			name := filepath.Join(dir, mcpb.ManifestName)
 			if _, err := os.Stat(name); err == nil && !force {
-				return badInput("slipway bundle validate "+shell.ShellWord(dir)+", or --force to replace it",
+				return badInput("slipway bundle validate "+shell.PathWord(dir)+", or --force to replace it",
 					"%s: a manifest already exists", name)
 			}
 			draft, err := drafted(dir, &said)
@@ -228,6 +228,6 @@ func writeDraft(cmd *cobra.Command, name string, d *mcpb.Draft, force bool) erro
 		from = ", from " + strings.Join(d.Found, ", ")
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s %s, a server of type %s%s\n", name, d.Name, d.Version, d.Type, from)
-	fmt.Fprintf(cmd.ErrOrStderr(), "next: slipway bundle validate %s\n", shell.ShellWord(filepath.Dir(name)))
+	fmt.Fprintf(cmd.ErrOrStderr(), "next: slipway bundle validate %s\n", shell.PathWord(filepath.Dir(name)))
 	return nil
 }

@@ -145,7 +145,7 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 	switch {
 	case errors.As(err, &invalid):
 		printFindings(cmd, invalid.Report)
-		return no("see slipway bundle validate "+shell.ShellWord(dir), "%s: %v", dir, err)
+		return no("see slipway bundle validate "+shell.PathWord(dir), "%s: %v", dir, err)
 	case errors.As(err, &link):
 		hint := fmt.Sprintf("add /%s to %s", link.Name, mcpb.IgnoreName)
 		if link.Link {
@@ -153,14 +153,14 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 		}
 		return denied(hint, "%s: %v", dir, link)
 	case errors.As(err, &archive) && archive.ExceedsLimit():
-		hint := "exclude files with " + mcpb.IgnoreName + "; slipway bundle pack " + shell.ShellWord(dir)
+		hint := "exclude files with " + mcpb.IgnoreName + "; slipway bundle pack " + shell.PathWord(dir)
 		return denied(hint+" --list shows what is packed",
 			"%s: no reader would open the bundle: %s", dir, archive.Finding("").Message)
 	case errors.Is(err, fs.ErrExist) && errors.As(err, &file):
 		return badInput("--force replaces it", "%s: the file exists", file.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(out)); err != nil {
-			return badInput("mkdir -p "+shell.ShellWord(filepath.Dir(out)), "%s: its folder does not exist", out)
+			return badInput("mkdir -p "+shell.PathWord(filepath.Dir(out)), "%s: its folder does not exist", out)
 		}
 	}
 	return bundleError(dir, err)

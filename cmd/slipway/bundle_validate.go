@@ -82,7 +82,7 @@ func fixManifest(w io.Writer, name string) error {
 	}
 	// A larger file cannot be a manifest, so it is not read.
 	if info.Size() > mcpb.MaxManifest {
-		return usage("unpack it first: slipway bundle unpack "+shell.ShellWord(name)+" DIR",
+		return usage("unpack it first: slipway bundle unpack "+shell.PathWord(name)+" DIR",
 			"bundle validate: --fix requires a manifest, and %s is not one", name)
 	}
 	text, err := fsutil.ReadFile(name, mcpb.MaxManifest)
@@ -90,7 +90,7 @@ func fixManifest(w io.Writer, name string) error {
 		return unreadableBundle(name, err)
 	}
 	if strings.HasPrefix(string(text), "PK\x03\x04") {
-		return usage("unpack it first: slipway bundle unpack "+shell.ShellWord(name)+" DIR",
+		return usage("unpack it first: slipway bundle unpack "+shell.PathWord(name)+" DIR",
 			"bundle validate: --fix cannot change a packed bundle")
 	}
 	fixed, repairs := mcpb.Fix(text)

@@ -102,7 +102,7 @@ terminal you are asked, with the exact command line; otherwise pass
 			if f := stax.FormatOf(typed.source); typed.file != "" && f != 0 && f != stax.JSON &&
 				!strings.Contains(typed.source, "://") && stax.FormatOf(typed.file) == stax.JSON {
 				return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s",
-					shell.ShellWord(typed.source), shell.ShellWord(typed.file)),
+					shell.PathWord(typed.source), shell.PathWord(typed.file)),
 					"config add: %s is not a source of a server", typed.source)
 			}
 			return a.run(cmd, cmp.Or(typed.file, defaultDefinitions), typed.source)

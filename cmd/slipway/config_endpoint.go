@@ -37,7 +37,7 @@ func endpointDefinitions(
 	}
 	if !report.OK(false) {
 		printFindings(cmd, report)
-		return nil, nil, no("slipway config check "+shell.ShellWord(files[0])+" shows what is wrong",
+		return nil, nil, no("slipway config check "+shell.PathWord(files[0])+" shows what is wrong",
 			"%s: %s", cmd.Name(), report.Summary())
 	}
 	groups, err := endpointGroups(file)
@@ -109,10 +109,10 @@ func unknownEndpoint(cmd *cobra.Command, file, name string, known []string) erro
 	}
 	near := nearest.DidYouMean(name, known)
 	if near == "" {
-		return no("slipway config apply "+shell.ShellWord(file)+" --endpoint "+known[0],
+		return no("slipway config apply "+shell.PathWord(file)+" --endpoint "+known[0],
 			"%s: %s has no endpoint %q: it has %s", cmd.Name(), file, name, strings.Join(known, ", "))
 	}
-	return no("slipway config apply "+shell.ShellWord(file)+" --endpoint "+near,
+	return no("slipway config apply "+shell.PathWord(file)+" --endpoint "+near,
 		"%s: %s has no endpoint %q: did you mean %q?", cmd.Name(), file, name, near)
 }
 

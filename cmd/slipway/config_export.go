@@ -56,7 +56,7 @@ name. Description and version default to those of the definition or the package.
 			}
 			for _, name := range args[1:] {
 				if merged.Config.Server(name) == nil {
-					return no("slipway config merge "+shell.ShellWord(args[0])+" lists them",
+					return no("slipway config merge "+shell.PathWord(args[0])+" lists them",
 						"config export: no server is named %q", name)
 				}
 			}

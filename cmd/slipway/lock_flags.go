@@ -302,7 +302,7 @@ func sourceNames(args []string) (names []string) {
 func lockWords(named string, args []string) string {
 	words := typeableSources(args)
 	if named != "" {
-		words = "--lock " + shell.ShellWord(named) + " " + words
+		words = "--lock " + shell.PathWord(named) + " " + words
 	}
 	return words
 }

@@ -83,7 +83,7 @@ func configuredPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
 		return set, err
 	}
 	if set, err = set.WithToolScopes(scopes, implies); err != nil {
-		return nil, badInput("slipway config check "+shell.ShellWord(path), "%s: %v", path, err)
+		return nil, badInput("slipway config check "+shell.PathWord(path), "%s: %v", path, err)
 	}
 	return set, nil
 }

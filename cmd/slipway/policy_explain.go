@@ -100,7 +100,7 @@ func explainHint(
 		return hint
 	}
 	return fmt.Sprintf(`add a permit; "slipway policy who %s %s" lists who may use the item`,
-		shell.ShellWord(args[0]), shell.ShellWord(args[1]))
+		shell.PathWord(args[0]), shell.PathWord(args[1]))
 }
 
 // misnamedHint returns the nearest name for one that no rule names, or "".

@@ -44,7 +44,7 @@ or do not answer are marked.`,
 			}
 			all, err := serve.Processes(cmd.Context(), dir)
 			if err != nil {
-				return badInput("chmod 700 "+shell.ShellWord(dir)+", if it is yours", "ps: %v", err)
+				return badInput("chmod 700 "+shell.PathWord(dir)+", if it is yours", "ps: %v", err)
 			}
 			if len(all) == 0 && !wantsJSON(cmd) {
 				say(cmd.ErrOrStderr(), "no slipway server is running")

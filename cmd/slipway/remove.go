@@ -157,12 +157,12 @@ func (r *removing) makePlan(name string) error {
 // unknown returns the error for a name that nothing has.
 func (r *removing) unknown(name string) error {
 	known := serversIn(r.file, r.before)
-	hint := "slipway config check " + shell.ShellWord(r.file) + " reads the file"
+	hint := "slipway config check " + shell.PathWord(r.file) + " reads the file"
 	switch near := nearest.DidYouMean(name, known); {
 	case r.otherScopeHas(name):
-		hint = "it is in the definitions of the project: slipway remove " + shell.ShellWord(name) + " --scope project"
+		hint = "it is in the definitions of the project: slipway remove --scope project " + shell.LastWord(name)
 		if r.Scope == clients.Project {
-			hint = "it is in your own definitions: slipway remove " + shell.ShellWord(name)
+			hint = "it is in your own definitions: slipway remove " + shell.LastWord(name)
 		}
 	case near != "":
 		hint = "did you mean " + near + "?"

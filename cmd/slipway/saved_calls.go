@@ -165,7 +165,7 @@ func (o *callTest) test(
 // readCalls reads a file of saved calls, and prints its problems.
 func readCalls(cmd *cobra.Command, path string) (*calltest.File, error) {
 	if open.Argument(path).IsRecording() {
-		return nil, badInput("slipway replay "+shell.ShellWord(path)+" SOURCE",
+		return nil, badInput("slipway replay "+shell.PathWord(path)+" SOURCE",
 			"%s: a recording, not a file of saved calls", path)
 	}
 	text, err := fsutil.ReadFile(path, calltest.MaxFile)

@@ -162,7 +162,7 @@ func readConfig(cmd *cobra.Command, path string) (*settings.File, error) {
 	}
 	printFindings(cmd, withoutNotes(report))
 	if !report.OK(false) {
-		return nil, badInput("slipway config check "+shell.ShellWord(path), "%s: %s", path, report.Summary())
+		return nil, badInput("slipway config check "+shell.PathWord(path), "%s: %s", path, report.Summary())
 	}
 	return file, nil
 }
@@ -200,7 +200,7 @@ func (f *configFlags) overlay(flags *pflag.FlagSet) error {
 			continue
 		}
 		if err := setFlag(flag, v); err != nil {
-			return badInput("slipway config check "+shell.ShellWord(f.file.Path), "%s: %s: %v", origin, v.Setting.Name(), err)
+			return badInput("slipway config check "+shell.PathWord(f.file.Path), "%s: %s: %v", origin, v.Setting.Name(), err)
 		}
 		f.origins[flag.Name] = origin
 	}

@@ -16,7 +16,7 @@ func serverHint(err error, file string) string {
 	var status *client.StatusError
 	var login *identity.LoginRequiredError
 	var setup *identity.SetupError
-	list := "slipway config secrets " + shell.ShellWord(file)
+	list := "slipway config secrets " + shell.PathWord(file)
 	switch {
 	case errors.As(err, new(*stax.MissingError)):
 		return "--secrets-from specifies where secrets are stored"

@@ -100,11 +100,11 @@ func printProject(w io.Writer, dir string, p *project.Project, files []project.F
 	fmt.Fprint(w, "\nTo build it:\n")
 	at := filepath.ToSlash(filepath.Clean(filepath.Join(dir, filepath.FromSlash(p.Folder))))
 	if at != "." && len(p.Generate) > 0 {
-		fmt.Fprintf(w, "  (cd %s && %s)\n", shell.ShellWord(at), strings.Join(p.Generate, " && "))
+		fmt.Fprintf(w, "  (cd %s && %s)\n", shell.PathWord(at), strings.Join(p.Generate, " && "))
 	} else {
 		for _, command := range p.Generate {
 			fmt.Fprintf(w, "  %s\n", command)
 		}
 	}
-	fmt.Fprintf(w, "  slipway site build %s\n", shell.ShellWord(filepath.ToSlash(dir)))
+	fmt.Fprintf(w, "  slipway site build %s\n", shell.PathWord(filepath.ToSlash(dir)))
 }

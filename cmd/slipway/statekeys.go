@@ -38,7 +38,7 @@ func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func
 	keys, err = serve.OpenStateKeys(f.path, more...)
 	switch {
 	case errors.Is(err, serve.ErrKeyExposed):
-		return nil, nil, denied("chmod 600 "+shell.ShellWord(f.path), "%v", err)
+		return nil, nil, denied("chmod 600 "+shell.PathWord(f.path), "%v", err)
 	case err != nil:
 		return nil, nil, badInput(random, "%v", err)
 	}

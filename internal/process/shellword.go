@@ -20,6 +20,23 @@ func ShellWordFor(goos, text string) string {
 	return POSIXWord(text)
 }
 
+// PathWord is [ShellWord] for the path of a file or folder, or another argument that may be one. A path that a
+// command would take for a flag, such as -x, becomes ./-x.
+func PathWord(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return ShellWord(path)
+}
+
+// LastWord is [ShellWord] for a name at the end of a command. A name that the command would take for a flag follows --.
+func LastWord(name string) string {
+	if strings.HasPrefix(name, "-") {
+		return "-- " + ShellWord(name)
+	}
+	return ShellWord(name)
+}
+
 // POSIXWord returns a text as one word of a POSIX shell, quoted if necessary.
 func POSIXWord(text string) string {
 	if text != "" && strings.Trim(text, plainLetters+",") == "" {

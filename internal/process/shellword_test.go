@@ -19,6 +19,16 @@ func TestPOSIXWord(t *testing.T) {
 			t.Errorf("POSIXWord(%q) = %s, which is %q, %v", text, POSIXWord(text), got, err)
 		}
 	}
+	for text, want := range map[string]string{"-x": "./-x", "-x y": "'./-x y'", "./-x": "./-x", "x": "x", "": "''"} {
+		if got := PathWord(text); got != want {
+			t.Errorf("PathWord(%q) = %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"-x": "-- -x", "--a b": "-- '--a b'", "x-": "x-"} {
+		if got := LastWord(text); got != want {
+			t.Errorf("LastWord(%q) = %s, want %s", text, got, want)
+		}
+	}
 	const plain = "docs/a_b-c.md:1@v2%+,=3"
 	if got := POSIXWord(plain); got != plain {
 		t.Errorf("POSIXWord(%q) = %s, want it without quotes", plain, got)

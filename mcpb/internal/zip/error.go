@@ -56,7 +56,7 @@ func (e *Error) Hint(file string) string {
 	if e.Repair == "" {
 		return ""
 	}
-	return "slipway bundle unsign " + process.ShellWord(file) + " " + e.Repair
+	return "slipway bundle unsign " + process.PathWord(file) + " " + e.Repair
 }
 
 // ExceedsLimit reports whether the archive is refused only because it is larger than
