@@ -67,11 +67,8 @@ type received struct {
 type sender struct {
 	// sending is locked while a notification is written, which takes as long as the client
 	// likes. requestContext.mu is not, so a request can always be cancelled.
-	sending    sync.Mutex
-	progress   float64 // guarded by sending
-	progressed bool    // progress is set; guarded by sending
-	// logging is the catalog's Logging.
-	logging bool
+	sending  sync.Mutex
+	progress float64 // the last one, or -Inf; guarded by sending
 }
 
 // observation is what the gate and the observer see of a request.
@@ -81,9 +78,7 @@ type observation struct {
 	// shown is the catalog as the View shows it.
 	shown *mcp.Catalog
 	// noted is what the gate has reported, see [Note].
-	noted notes
-	// began is when the message was read.
-	began    time.Time
+	noted    notes
 	servedBy atomic.Pointer[string]
 	// outcome is set by the method, if it is neither a plain result nor an error. After
 	// OutcomeStream, the surface answers the request later.
@@ -105,6 +100,7 @@ func (s *Server) newRequest(parent context.Context, remote, transport string) *r
 			parent:  parent,
 			waiting: &s.waiting,
 		},
+		sender: sender{progress: math.Inf(-1)},
 	}
 	rc.public = mcp.NewRequest(rc)
 	return rc
@@ -291,10 +287,9 @@ func (rc *request) notifyProgress(progress float64, encode func(dst []byte) ([]b
 		return
 	}
 	rc.notify(func(dst []byte) ([]byte, bool) {
-		if rc.progressed && progress <= rc.progress {
+		if progress <= rc.progress {
 			return dst, false
 		}
-		rc.progressed = true
 		rc.progress = progress
 		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
 		dst, ok := encode(append(dst, token...))

@@ -13,9 +13,10 @@ import (
 // request, when its time is up, or when its Source method has returned. Its channel and
 // timer are created on first use.
 type requestContext struct {
-	parent   context.Context
-	waiting  *requestSet // of the server; contains the request while its channel is in use
-	deadline time.Time   // zero for none
+	parent  context.Context
+	waiting *requestSet   // of the server; contains the request while its channel is in use
+	began   time.Time     // when the message was read; zero if that is not needed
+	timeout time.Duration // after which the request ends; 0 for none
 	// valid is HTTPOptions.Revalidate, for a request that waits.
 	valid func(context.Context) bool
 	// detached means that the end of the parent does not cancel the request: up to
@@ -24,6 +25,8 @@ type requestContext struct {
 	// finished means that the answer is being sent, so no more notifications may be; guarded
 	// by mu.
 	finished bool
+	// logging is the catalog's Logging.
+	logging bool
 	// entered means that the gate has admitted the request, which has not left it yet.
 	entered bool
 
@@ -36,15 +39,24 @@ type requestContext struct {
 	timer   *time.Timer // of the deadline
 }
 
+// deadline returns when the request ends, or zero.
+func (f *requestContext) deadline() time.Time {
+	if f.timeout == 0 {
+		return time.Time{}
+	}
+	return f.began.Add(f.timeout)
+}
+
 // Deadline implements context.Context.
 func (f *requestContext) Deadline() (time.Time, bool) {
+	own := f.deadline()
 	if !f.detached {
 		given, ok := f.parent.Deadline()
-		if ok && (f.deadline.IsZero() || given.Before(f.deadline)) {
+		if ok && (own.IsZero() || given.Before(own)) {
 			return given, true
 		}
 	}
-	return f.deadline, !f.deadline.IsZero()
+	return own, !own.IsZero()
 }
 
 // Done implements context.Context. The channel is created on first use.
@@ -70,8 +82,8 @@ func (f *requestContext) doneLocked() chan struct{} {
 	if !f.detached {
 		f.unlink = context.AfterFunc(f.parent, func() { f.end(f.parent.Err()) })
 	}
-	if !f.deadline.IsZero() {
-		f.timer = time.AfterFunc(time.Until(f.deadline), func() {
+	if f.timeout > 0 {
+		f.timer = time.AfterFunc(time.Until(f.deadline()), func() {
 			f.end(context.DeadlineExceeded)
 		})
 	}
@@ -94,7 +106,7 @@ func (f *requestContext) endedLocked() error {
 	case f.finished:
 		return context.Canceled
 	}
-	if !f.deadline.IsZero() && !time.Now().Before(f.deadline) {
+	if f.timeout > 0 && !time.Now().Before(f.deadline()) {
 		return context.DeadlineExceeded
 	}
 	if !f.detached {

@@ -193,7 +193,7 @@ func (s *Server) handle(rc *request, a *answer) {
 		rc.began = time.Now()
 	}
 	if s.opts.RequestTimeout > 0 {
-		rc.deadline = rc.began.Add(s.opts.RequestTimeout)
+		rc.timeout = s.opts.RequestTimeout
 	}
 	if watched {
 		s.observed(rc, a)
