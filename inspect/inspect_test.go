@@ -550,7 +550,8 @@ func TestCopy(t *testing.T) {
 		t.Errorf("curl over a pipe: %d %s", status, text)
 	}
 	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"--trace=x","arguments":{}}}`)
-	call = s.until("the end of the call of a flag", func(e *event) bool { return ended(e) && e.Call.Request > call.Request }).Call
+	first := call.Request
+	call = s.until("the end of the next call", func(e *event) bool { return ended(e) && e.Call.Request > first }).Call
 	if status, text := d.do("GET", fmt.Sprintf("/api/frames/%d/copy?as=slipway", call.Request), ""); status != 400 {
 		t.Errorf("a command with a flag of the server: %d %s", status, text)
 	}
