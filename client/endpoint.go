@@ -140,6 +140,8 @@ func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
+
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 	guard := &netguard.Guard{
 		Allow:    e.Allow,

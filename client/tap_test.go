@@ -273,6 +273,26 @@ func TestStatusErrorStart(t *testing.T) {
 	}
 }
 
+// A response with more than 64 KiB of headers is refused before it is kept.
+func TestLongResponseHeader(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("x", 100<<10))
+		http.Error(w, "no", http.StatusTeapot)
+	}))
+	t.Cleanup(web.Close)
+	var log tapped
+	_, err := client.Open(t.Context(), &client.Endpoint{URL: web.URL}, &client.Options{Tap: log.tap})
+	var status *client.StatusError
+	if err == nil || errors.As(err, &status) {
+		t.Errorf("error = %v", err)
+	}
+	for _, e := range log.all(tap.Head) {
+		if !e.Sent {
+			t.Errorf("response %d", e.HTTP.Status)
+		}
+	}
+}
+
 // An endpoint that is none: the status and the body are tapped, and so are the failed
 // steps.
 func TestTapFailures(t *testing.T) {

@@ -82,6 +82,14 @@ func (l *callList) get(id int) *call {
 	return l.calls[id]
 }
 
+// isRunning reports whether a call has no result yet.
+func (l *callList) isRunning(id int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.calls[id]
+	return c != nil && c.State == stateRunning
+}
+
 // running returns the calls without a result, oldest first.
 func (l *callList) running() []call {
 	l.mu.Lock()

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -44,10 +45,15 @@ type feed struct {
 	// The following fields belong to the goroutine of run.
 	requests map[requestKey]uint64 // open requests
 	streams  map[streamKey]int     // call of an HTTP exchange
+	// maxStreams is the length of streams at which the calls that have ended are dropped.
+	maxStreams int
 	// posts has the request of an HTTP exchange: an HTTP error has no id.
 	posts   map[streamKey]uint64
 	sentIDs sync.Map // sentKey to int: the call that a message carries
 }
+
+// minStreams is the least value of feed.maxStreams.
+const minStreams = 1000
 
 // job is an event to add, or a function to run after all events before it.
 type job struct {
@@ -63,15 +69,68 @@ func (j *job) cost() int {
 	if j.event == nil {
 		return 0
 	}
-	return frameCost + len(j.event.Body)
+	n := jobMemory + len(j.event.Body) + len(j.event.Detail)
+	if h := j.event.HTTP; h != nil {
+		n += len(h.Method) + len(h.URL) + mcplog.HeaderMemory(h.Header)
+	}
+	return n
 }
+
+// jobMemory is the memory of a job besides its texts, about.
+const jobMemory = 512
 
 // requestKey identifies an open request of a connection.
 type requestKey struct {
 	source int
+	origin int // see Frame
+	// stream is 0 where the response may be on another stream: the clients in a recording may use
+	// the same ids on several.
+	stream uint64
 	// sent distinguishes the requests of both directions, which may have the same id.
 	sent bool
 	id   string
+}
+
+// keyOf returns the key of a request with an id, on the connection that a frame is on.
+func keyOf(f *Frame, sent bool, id []byte) requestKey {
+	key := requestKey{
+		source: f.Source,
+		origin: f.origin,
+		stream: f.Stream,
+		sent:   sent,
+		id:     string(id),
+	}
+	if len(id) > 100 { // keys outlast frames
+		sum := sha256.Sum256(id)
+		key.id = string(sum[:])
+	}
+	return key
+}
+
+// onAnyStream returns the key of a request whose response may be on another stream.
+func (k requestKey) onAnyStream() requestKey {
+	k.stream = 0
+	return k
+}
+
+// requestOf returns an open request of the connection that a frame is on, or nil.
+func (f *feed) requestOf(frame *Frame, sent bool, id []byte) *Frame {
+	key := keyOf(frame, sent, id)
+	seq, ok := f.requests[key]
+	if !ok {
+		seq = f.requests[key.onAnyStream()]
+	}
+	return f.in.store.get(seq)
+}
+
+// endRequest forgets a request after its response.
+func (f *feed) endRequest(request *Frame) {
+	key := keyOf(request, request.Direction == mcplog.Out, request.ID)
+	for _, k := range []requestKey{key, key.onAnyStream()} {
+		if f.requests[k] == request.Seq { // a later one may have the same id
+			delete(f.requests, k)
+		}
+	}
 }
 
 // streamKey identifies an HTTP exchange.
@@ -97,6 +156,8 @@ func newFeed(in *Inspector, r *mcplog.Redactor) *feed {
 		requests: make(map[requestKey]uint64),
 		streams:  make(map[streamKey]int),
 		posts:    make(map[streamKey]uint64),
+
+		maxStreams: minStreams,
 	}
 	f.wake = sync.NewCond(&f.mu)
 	go f.run()
@@ -174,21 +235,26 @@ func (f *feed) perform(j job) {
 		j.do()
 		return
 	}
-	f.add(f.redactor.Event(j.event, j.source))
+	f.add(f.redactor.Event(j.event, j.source), 0)
 	f.mu.Lock()
 	f.bytes -= j.cost()
 	f.wake.Broadcast()
 	f.mu.Unlock()
 }
 
-// add adds an event of a source to the store.
-func (f *feed) add(e *mcplog.Event) {
+// maxShown limits the texts of a frame besides its body, such as a name or a header.
+const maxShown = 2000
+
+// add adds an event of a source to the store. origin is that of the frame.
+func (f *feed) add(e *mcplog.Event, origin int) {
 	frame := &Frame{
-		Event: *e,
-		body:  e.Text(),
+		Event:  *e,
+		body:   e.Text(),
+		origin: origin,
 	}
 	frame.Body = ""
 	frame.Binary = nil
+	frame.shorten()
 	switch tap.Kind(e.Kind) {
 	case tap.Stderr, tap.Junk:
 		frame.Text = excerpt(frame.body, 2000)
@@ -196,6 +262,22 @@ func (f *feed) add(e *mcplog.Event) {
 	f.classify(frame)
 	f.in.store.add(frame)
 	f.follow(frame)
+}
+
+// shorten limits the texts of a frame, each of which the page lists.
+func (f *Frame) shorten() {
+	for _, text := range []*string{&f.Method, &f.Name, &f.HTTPMethod, &f.URL, &f.Step, &f.Detail, &f.Error} {
+		*text = excerpt([]byte(*text), maxShown)
+	}
+	if f.Header == nil {
+		return
+	}
+	f.Header = f.Header.Clone()
+	for _, values := range f.Header {
+		for i := range values {
+			values[i] = excerpt([]byte(values[i]), maxShown)
+		}
+	}
 }
 
 // classify pairs a message with its request, and finds the call that it belongs to.
@@ -211,12 +293,13 @@ func (f *feed) classify(frame *Frame) {
 			f.streams[stream] = frame.Call
 		}
 	case mcplog.Response:
-		key := requestKey{frame.Source, !sent, string(frame.ID)}
-		request := f.in.store.get(f.requests[key])
+		request := f.requestOf(frame, !sent, frame.ID)
+		if request != nil {
+			f.endRequest(request)
+		}
 		if request == nil && frame.Channel == string(tap.Post) {
 			request = f.refused(frame, stream)
 		}
-		delete(f.requests, key)
 		if frame.Channel == string(tap.Post) {
 			f.endExchange(stream)
 		}
@@ -296,8 +379,7 @@ func (f *feed) classifyCancelled(frame *Frame) {
 	if m.Scan(frame.body) != nil {
 		return
 	}
-	id := string(jsonscan.Member(m.Params, "requestId"))
-	request := f.in.store.get(f.requests[requestKey{frame.Source, frame.Direction == mcplog.Out, id}])
+	request := f.requestOf(frame, frame.Direction == mcplog.Out, jsonscan.Member(m.Params, "requestId"))
 	if request == nil || request.Pair != 0 {
 		return
 	}
@@ -346,7 +428,7 @@ func (f *feed) callOf(frame *Frame) int {
 	}
 	if token, ok := jsonscan.Unquote(jsonscan.Member(m.Params, "progressToken")); ok {
 		id, _ := strings.CutPrefix(token, "call-")
-		if request := f.in.store.get(f.requests[requestKey{frame.Source, true, id}]); request != nil {
+		if request := f.requestOf(frame, true, []byte(id)); request != nil {
 			return request.Call
 		}
 	}
@@ -401,7 +483,9 @@ func (f *feed) follow(frame *Frame) {
 	}
 	switch frame.Kind {
 	case mcplog.Request:
-		f.requests[requestKey{frame.Source, sent, string(frame.ID)}] = frame.Seq
+		key := keyOf(frame, sent, frame.ID)
+		f.requests[key] = frame.Seq
+		f.requests[key.onAnyStream()] = frame.Seq
 		if sent && frame.Channel == string(tap.Post) {
 			f.posts[streamKey{frame.Source, frame.Stream}] = frame.Seq
 		}
@@ -420,16 +504,21 @@ func (f *feed) follow(frame *Frame) {
 	}
 }
 
-// forget drops requests that were never answered and are no longer kept. There are at most as many others as
-// frames, so it has something to drop whenever there are twice as many.
+// forget drops requests that were never answered and are no longer kept, and the exchanges of calls that have ended.
+// There are at most as many other requests as frames, so it has something to drop whenever there are twice as many;
+// each has two keys.
 func (f *feed) forget() {
 	first, _ := f.in.store.bounds()
 	gone := func(seq uint64) bool { return seq < first }
-	if len(f.requests) > 2*f.in.store.maxFrames {
+	if len(f.requests) > 4*f.in.store.maxFrames {
 		maps.DeleteFunc(f.requests, func(_ requestKey, seq uint64) bool { return gone(seq) })
 	}
 	if len(f.posts) > 2*f.in.store.maxFrames {
 		maps.DeleteFunc(f.posts, func(_ streamKey, seq uint64) bool { return gone(seq) })
+	}
+	if len(f.streams) > f.maxStreams {
+		maps.DeleteFunc(f.streams, func(_ streamKey, call int) bool { return !f.in.calls.isRunning(call) })
+		f.maxStreams = max(minStreams, 2*len(f.streams))
 	}
 }
 

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -202,7 +205,7 @@ func TestFloodOfShortMessages(t *testing.T) {
 		<-release
 	})
 	<-started // nothing that follows is processed
-	const most = maxQueued/frameCost + 1
+	const most = maxQueued/jobMemory + 1
 	defer close(release)
 	body := []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	for range 2 * most {
@@ -218,4 +221,92 @@ func TestFloodOfShortMessages(t *testing.T) {
 		x.pass(0, tap.Stdio, tap.Event{Kind: tap.Message, Body: body})
 	}
 	t.Error("the queue has no limit")
+}
+
+// What the page lists of a message is short, and counts as memory like its body.
+func TestLongNamesAndHeaders(t *testing.T) {
+	x := newExchangeTap(t)
+	long := strings.Repeat("x", 100<<10)
+	x.pass(1, tap.Post, tap.Event{
+		Kind: tap.Message,
+		Sent: true,
+		Body: []byte(`{"jsonrpc":"2.0","id":"` + long + `","method":"` + long + `","params":{"name":"` + long + `"}}`),
+	})
+	x.pass(1, tap.Post, tap.Event{
+		Kind: tap.Head,
+		HTTP: &tap.HTTP{Status: 200, Header: http.Header{"Server": {long, "short"}}},
+	})
+	x.response(1, tap.Post, `"`+long+`"`)
+	answer := x.answer(t)
+	if answer == nil {
+		t.Fatal("the response is not paired")
+	}
+	for _, f := range x.in.store.slice(1, 10) {
+		for _, text := range append([]string{f.Name, f.Method}, f.Header["Server"]...) {
+			if len(text) > maxShown+len("…") {
+				t.Errorf("frame %d lists a text of %d bytes", f.Seq, len(text))
+			}
+		}
+	}
+	if f := x.in.store.get(2); f.Header["Server"][1] != "short" {
+		t.Errorf("header %v", f.Header)
+	}
+	s := newStore(0, 1<<20)
+	for range 100 {
+		s.add(&Frame{Event: mcplog.Event{Header: http.Header{"Server": {long}}}})
+	}
+	if first, last := s.bounds(); last-first > 10 {
+		t.Errorf("%d headers of 100 KiB are in 1 MiB", last-first+1)
+	}
+	j := job{event: &tap.Event{HTTP: &tap.HTTP{Header: http.Header{"Server": {long}}}}}
+	if j.cost() < len(long) {
+		t.Errorf("a queued header of %d bytes counts %d", len(long), j.cost())
+	}
+}
+
+// Steps and the exchanges of calls do not accumulate.
+func TestForgetsStepsAndStreams(t *testing.T) {
+	x := newExchangeTap(t)
+	target := newTarget(x.in, 1, &Source{})
+	x.in.targets = append(x.in.targets, target)
+	running := &call{State: stateRunning}
+	x.in.calls.add(running)
+	done := make(chan struct{})
+	x.in.feed.after(func() {
+		defer close(done)
+		for i := range uint64(2 * maxSteps) {
+			x.in.step(&Frame{Event: mcplog.Event{Source: 1, Seq: i + 1}})
+		}
+		f := x.in.feed
+		f.streams[streamKey{1, 1}] = running.ID
+		for i := range uint64(3 * minStreams) {
+			f.streams[streamKey{1, i + 2}] = running.ID + 1 // no such call
+			f.forget()
+		}
+		if len(f.streams) > minStreams+1 || f.streams[streamKey{1, 1}] != running.ID {
+			t.Errorf("%d exchanges are kept, that of a running call: %d", len(f.streams), f.streams[streamKey{1, 1}])
+		}
+	})
+	<-done
+	steps := target.state().Steps
+	if len(steps) != maxSteps || steps[maxSteps-1].Seq != 2*maxSteps {
+		t.Errorf("%d steps, the last is %+v", len(steps), steps[len(steps)-1])
+	}
+}
+
+// The recordings that the page opens share a limit of memory, which short lines reach long before that of an upload.
+func TestOpenedMemory(t *testing.T) {
+	in := newExchangeTap(t).in
+	in.maxOpened = 1 << 20
+	log := `{"mcplog":1}` + "\n" + strings.Repeat("{}\n", 1200)
+	open := func() error {
+		return in.serveOpen(httptest.NewRecorder(), httptest.NewRequest("POST", "/api/open", strings.NewReader(log)))
+	}
+	if err := open(); err != nil {
+		t.Fatal(err)
+	}
+	var failed *Failure
+	if err := open(); !errors.As(err, &failed) || failed.http != http.StatusRequestEntityTooLarge {
+		t.Errorf("a second recording: %v", err)
+	}
 }

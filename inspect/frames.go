@@ -64,19 +64,34 @@ func (in *Inspector) serveRecord(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil //nolint:nilerr // the client has gone
 	}
+	if first, _ := in.store.bounds(); first > 1 {
+		log.Append(&mcplog.Event{
+			Nanoseconds: header.Started.UnixNano(),
+			Kind:        mcplog.Gap,
+			Error:       fmt.Sprintf("%d earlier messages are no longer stored", first-1),
+		})
+	}
 	in.exchanges(func(x *exchange) bool {
 		if !f.matches(x) {
 			return true
 		}
-		if e, ok := x.event(); ok {
-			log.Append(e)
+		e, ok := x.event()
+		if !ok {
+			e = &mcplog.Event{
+				Source:      x.Source,
+				Nanoseconds: x.Nanoseconds,
+				Kind:        mcplog.Gap,
+				Error:       "the message is no longer stored",
+			}
 		}
+		log.Append(e)
 		return r.Context().Err() == nil
 	})
 	return nil
 }
 
-// maxRecording limits a recording that the page uploads.
+// maxRecording limits the recordings that the page opens: the size of an upload, and the memory of
+// all together.
 const maxRecording = 512 << 20
 
 // serveOpen serves POST api/open: it shows a recording as another source.
@@ -84,14 +99,20 @@ func (in *Inspector) serveOpen(w http.ResponseWriter, r *http.Request) error {
 	if len(in.all()) >= maxSources {
 		return failure(http.StatusConflict, "too_many", "there are %d sources already", maxSources)
 	}
-	rec, err := mcplog.Read(http.MaxBytesReader(w, r.Body, maxRecording))
+	in.opening.Lock()
+	defer in.opening.Unlock()
+	rec, err := mcplog.ReadMax(http.MaxBytesReader(w, r.Body, maxRecording), in.maxOpened-in.opened)
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return failure(http.StatusRequestEntityTooLarge, "too_large", "the recording has more than %d bytes", maxRecording)
+	if errors.As(err, &large) || errors.Is(err, mcplog.ErrTooLarge) {
+		f := failure(http.StatusRequestEntityTooLarge, "too_large",
+			"the recordings opened on this page need more than %d bytes", in.maxOpened)
+		f.Hint = "open it with: slipway inspect FILE.mcplog"
+		return f
 	}
 	if err != nil {
 		return badRequest("%v", err)
 	}
+	in.opened += rec.Memory
 	name := "recording"
 	if len(rec.Header.Sources) > 0 {
 		name = rec.Header.Sources[0].Name + " (recording)"
@@ -120,14 +141,7 @@ func (t *target) openRecording(attempt int) {
 		t.fail(nil, attempt, err)
 		return
 	}
-	for i := range rec.Events {
-		e := rec.Events[i]
-		e.Source = t.id
-		if rec.Events[i].Source == 0 && e.Direction != "" { // recorded at the server's side
-			e.Direction = opposite(e.Direction)
-		}
-		t.in.feed.after(func() { t.in.feed.add(&e) })
-	}
+	t.addRecorded(rec)
 	var connected atomic.Bool // the handshake of the page is not part of the recording
 	events := t.in.feed.tap(t.id)
 	script := mcplog.NewScript(rec)
@@ -167,6 +181,42 @@ func (t *target) openRecording(attempt int) {
 		t.catalog = cat
 		t.facts = factsOf(cat)
 	}
+}
+
+// addRecorded adds the frames of a recording.
+func (t *target) addRecorded(rec *mcplog.Recording) {
+	// Each server of a recording, and the side of its clients, has streams and ids of its own.
+	streams := make(map[streamKey]uint64)
+	for i := range rec.Events {
+		e := rec.Events[i]
+		origin := e.Source + 1
+		if recorded := (streamKey{e.Source, e.Stream}); e.Stream != 0 {
+			if streams[recorded] == 0 {
+				streams[recorded] = uint64(len(streams) + 1)
+			}
+			e.Stream = streams[recorded]
+		}
+		if e.Source == 0 && e.Direction != "" { // recorded at the server's side
+			e.Direction = opposite(e.Direction)
+		}
+		e.Source = t.id
+		t.in.feed.after(func() { t.in.feed.add(&e, origin) })
+	}
+	if !rec.Cut {
+		return
+	}
+	last := rec.Header.Started.UnixNano()
+	if n := len(rec.Events); n > 0 {
+		last = rec.Events[n-1].Nanoseconds
+	}
+	t.in.feed.after(func() {
+		t.in.feed.add(&mcplog.Event{
+			Source:      t.id,
+			Nanoseconds: last,
+			Kind:        mcplog.Gap,
+			Error:       "the last line of the recording is incomplete",
+		}, 0)
+	})
 }
 
 // opposite returns the direction of the answer to a message.

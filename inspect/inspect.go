@@ -63,6 +63,12 @@ type Inspector struct {
 	// completions has the running completions, by source and field.
 	completions sync.Map
 
+	// opening guards opened, the memory of the recordings that the page has opened, which maxOpened
+	// limits.
+	opening   sync.Mutex
+	opened    int
+	maxOpened int
+
 	mu sync.Mutex
 	// targets are the sources; the ID of one is its index plus 1. They are only added.
 	targets []*target
@@ -82,6 +88,8 @@ func Handler(sources []*Source, opts *Options) *Inspector {
 		started: time.Now(),
 		asks:    newAskList(),
 		calls:   newCallList(),
+
+		maxOpened: maxRecording,
 	}
 	if opts != nil {
 		in.opts = *opts

@@ -33,6 +33,20 @@ type Frame struct {
 	body []byte
 	file string // has the body instead, if it is large
 	size int    // of the body
+	// memory is how much of it the frame uses, set by the store.
+	memory int
+	// origin distinguishes the sides and servers of an opened recording, whose messages may have
+	// the same ids. It is 0 for live messages.
+	origin int
+}
+
+// cost returns how much memory a frame uses, about.
+func (f *Frame) cost() int {
+	n := f.Memory() + len(f.body) + len(f.Text)
+	if f.Failure != nil {
+		n += len(f.Failure.Text) + len(f.Failure.Data)
+	}
+	return n
 }
 
 // Limits of what is kept.
@@ -43,7 +57,6 @@ const (
 	// total of these files.
 	spillSize  = 1 << 20
 	spillTotal = 1 << 30
-	frameCost  = 512 // memory of a frame besides its body, about
 )
 
 // store keeps the latest frames.
@@ -86,7 +99,8 @@ func (s *store) add(f *Frame) {
 		s.spill(f)
 	}
 	s.frames = append(s.frames, f)
-	s.bytes += frameCost + len(f.body)
+	f.memory = f.cost()
+	s.bytes += f.memory
 	for len(s.frames) > s.maxFrames || len(s.frames) > 1 && (s.bytes > s.maxBytes || s.spilled > spillTotal) {
 		s.dropFirst()
 	}
@@ -117,7 +131,7 @@ func (s *store) dropFirst() {
 	s.frames[0] = nil
 	s.frames = s.frames[1:]
 	s.first++
-	s.bytes -= frameCost + len(f.body)
+	s.bytes -= f.memory
 	if f.file != "" {
 		s.spilled -= f.size
 		_ = os.Remove(f.file)

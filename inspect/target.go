@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -337,6 +338,9 @@ func (t *target) live() (*client.Source, error) {
 	return t.client, nil
 }
 
+// maxSteps is how many of the latest steps the state of a source has.
+const maxSteps = 200
+
 // step records a step of connecting; it is called by the feed.
 func (in *Inspector) step(f *Frame) {
 	t, err := in.target(f.Source)
@@ -344,9 +348,10 @@ func (in *Inspector) step(f *Frame) {
 		return
 	}
 	t.mu.Lock()
-	if len(t.steps) < 1000 {
-		t.steps = append(t.steps, stepState{f.Seq, f.Step, f.Nanoseconds, f.Took, f.Detail, f.Error})
+	if len(t.steps) >= maxSteps {
+		t.steps = slices.Delete(t.steps, 0, len(t.steps)-maxSteps+1)
 	}
+	t.steps = append(t.steps, stepState{f.Seq, f.Step, f.Nanoseconds, f.Took, f.Detail, f.Error})
 	t.mu.Unlock()
 	t.dirty.Store(true) // the feed publishes it
 }

@@ -163,7 +163,7 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 	case definitions:
 		return openDefinitions(ctx, t.arg, opts)
 	case recording:
-		return openRecording(ctx, t.arg, opts.live())
+		return openRecording(ctx, t.arg, opts)
 	}
 	return nil, unsupported(t.arg, "a file of this kind")
 }

@@ -17,7 +17,7 @@ func isRecording(name string) bool {
 }
 
 // openRecording opens a server that answers as a recording does.
-func openRecording(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, error) {
+func openRecording(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	rec, err := mcplog.ReadFile(arg)
 	var bad *mcplog.FormatError
 	if errors.As(err, &bad) {
@@ -31,11 +31,18 @@ func openRecording(ctx context.Context, arg string, o *LiveOptions) (mcp.Source,
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
+	if missing := rec.Incomplete(); missing != "" {
+		opts.report(client.Event{
+			Server: arg,
+			What:   client.EventWarning,
+			Err:    errors.New(missing),
+		})
+	}
 	script := mcplog.NewScript(rec)
 	return openLive(ctx, arg, &client.Dialer{
 		Name: arg,
 		Dial: func(ctx context.Context) (mcpserver.Conn, error) {
 			return script.Dial(ctx)
 		},
-	}, o)
+	}, opts.live())
 }

@@ -106,6 +106,30 @@ func (e *Event) Text() []byte {
 	return []byte(e.Body)
 }
 
+// The memory of an event besides its texts, and of a header in it, about.
+const (
+	eventMemory  = 512
+	headerMemory = 128
+)
+
+// Memory returns how much memory the event uses, about.
+func (e *Event) Memory() int {
+	return eventMemory + len(e.ID) + len(e.Method) + len(e.Name) + len(e.HTTPMethod) + len(e.URL) + len(e.Step) +
+		len(e.Detail) + len(e.Error) + len(e.Body) + len(e.Binary) + HeaderMemory(e.Header)
+}
+
+// HeaderMemory returns how much memory a header uses, about.
+func HeaderMemory(h http.Header) int {
+	n := 0
+	for name, values := range h {
+		n += headerMemory + len(name)
+		for _, value := range values {
+			n += headerMemory + len(value)
+		}
+	}
+	return n
+}
+
 // newEvent converts an event of a tap without its body.
 func newEvent(t *tap.Event, source int) *Event {
 	e := &Event{

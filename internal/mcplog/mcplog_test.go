@@ -318,6 +318,70 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// Every line that is written can be read: HTML is not escaped, and what is too long is a gap.
+func TestLongLines(t *testing.T) {
+	var out bytes.Buffer
+	w, err := mcplog.NewWriter(&out, &mcplog.Header{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := strings.Repeat("<", 10_000)
+	w.Append(&mcplog.Event{Kind: mcplog.Notification, Body: html})
+	if out.Len() > 2*len(html) {
+		t.Errorf("%d bytes of HTML have %d in the file", len(html), out.Len())
+	}
+	w.Append(&mcplog.Event{Kind: mcplog.Notification, Body: strings.Repeat("\x01", 17<<20)})
+	w.Append(&mcplog.Event{Kind: mcplog.Notification, Body: "x"})
+	rec := readRecording(t, out.Bytes())
+	var got []string
+	for _, e := range rec.Events {
+		got = append(got, fmt.Sprint(e.Seq, " ", e.Kind))
+	}
+	if diff := cmp.Diff([]string{"1 notification", "2 gap", "3 notification"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if want := "messages are missing: an event of kind notification was too large to record"; rec.Incomplete() != want {
+		t.Errorf("Incomplete() = %q, want %q", rec.Incomplete(), want)
+	}
+}
+
+// Short lines take more memory than their text, which the limits of reader and writer include.
+func TestMemory(t *testing.T) {
+	const header = `{"mcplog":1}` + "\n"
+	for name, lines := range map[string]string{
+		"short lines": strings.Repeat("{}\n", 3000),
+		"header":      `{"headers":{` + strings.Repeat(`"a":[],`, 10_000)[:69_999] + `}}` + "\n",
+		"values":      `{"headers":{"a":["` + strings.Repeat(`","`, 10_000) + `"]}}` + "\n",
+		"unknown":     `{"x":"` + strings.Repeat("x", 1<<20) + `"}` + "\n",
+	} {
+		_, err := mcplog.ReadMax(strings.NewReader(header+lines), 1<<20)
+		if name == "header" { // equal names are one
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var format *mcplog.FormatError
+		if !errors.Is(err, mcplog.ErrTooLarge) || !errors.As(err, &format) {
+			t.Errorf("%s: %v, want ErrTooLarge", name, err)
+		}
+	}
+	if _, err := mcplog.Read(strings.NewReader(`{"mcplog":1,"x":"` + strings.Repeat("x", 1<<20) + `"}`)); err == nil {
+		t.Error("a header of any length is read")
+	}
+	var out bytes.Buffer
+	w, err := mcplog.NewWriter(&out, &mcplog.Header{}, &mcplog.WriterOptions{MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10_000 {
+		w.Append(&mcplog.Event{Kind: mcplog.Notification})
+	}
+	if _, err := mcplog.ReadMax(&out, 1<<20+10_000); err != nil {
+		t.Errorf("a recording that its writer has limited is too large to read: %v", err)
+	}
+}
+
 // TestManyNames reads recordings without lists, whose names are those of very many requests.
 func TestManyNames(t *testing.T) {
 	race.SkipLong(t)

@@ -14,10 +14,13 @@ import (
 
 // Limits of a recording that is read.
 const (
-	// MaxBytes is the maximum size of a recording after decompression.
-	MaxBytes = 4 << 30
-	// maxLine is the maximum size of one line: a message of 64 MiB in base64.
-	maxLine = 96 << 20
+	// MaxBytes is the maximum size of a recording after decompression, and of the memory
+	// for it. A [Writer] ends below, also with its last event.
+	MaxBytes = 1<<30 + 2*maxLine
+	// maxLine is the maximum size of one line: a message of 64 MiB in base64. That of the
+	// header is maxHeader.
+	maxLine   = 96 << 20
+	maxHeader = 1 << 20
 )
 
 // Recording is a recording in memory.
@@ -27,6 +30,22 @@ type Recording struct {
 	Events []Event
 	// Cut reports whether the last line is incomplete, as after a crash. Events lacks it.
 	Cut bool
+	// Memory is how much memory the events use, about, or the size of their text if that is
+	// more.
+	Memory int
+}
+
+// Incomplete returns what is missing, or "" if nothing is known to be.
+func (rec *Recording) Incomplete() string {
+	for i := range rec.Events {
+		if e := &rec.Events[i]; e.Kind == Gap {
+			return "messages are missing: " + e.Error
+		}
+	}
+	if rec.Cut {
+		return "the last line is incomplete and is ignored"
+	}
+	return ""
 }
 
 // FormatError is a fault in the text of a recording.
@@ -55,9 +74,16 @@ func ReadFile(name string) (*Recording, error) {
 }
 
 // Read reads a recording of at most [MaxBytes], which may be compressed with gzip, into
-// memory. An incomplete last line, as after a crash, is dropped and sets Cut. Any other fault is a
+// memory, see [ReadMax].
+func Read(r io.Reader) (*Recording, error) { return ReadMax(r, MaxBytes) }
+
+// ErrTooLarge is the cause of a [*FormatError] for a recording above the limit of [ReadMax].
+var ErrTooLarge = errors.New("the recording is too large")
+
+// ReadMax reads a recording whose text and whose memory have at most maxBytes. An incomplete
+// last line, as after a crash, is dropped and sets Cut. Any other fault is a
 // [*FormatError] with the line; the rest of a damaged recording is not returned.
-func Read(r io.Reader) (*Recording, error) {
+func ReadMax(r io.Reader, maxBytes int) (*Recording, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	start, _ := in.Peek(2)
 	if bytes.Equal(start, []byte{0x1f, 0x8b}) {
@@ -68,7 +94,6 @@ func Read(r io.Reader) (*Recording, error) {
 		in = bufio.NewReaderSize(plain, 64<<10)
 	}
 	rec := &Recording{}
-	total := 0
 	for line := 1; ; line++ {
 		text, whole, err := readLine(in)
 		if err != nil {
@@ -77,10 +102,11 @@ func Read(r io.Reader) (*Recording, error) {
 		if len(text) == 0 && !whole {
 			break
 		}
-		if total += len(text); total > MaxBytes {
-			return nil, &FormatError{line, fmt.Errorf("the recording has more than %d bytes", int64(MaxBytes))}
+		err = rec.add(line, text)
+		if rec.Memory > maxBytes {
+			return nil, &FormatError{line, fmt.Errorf("%w: it needs more than %d bytes of memory", ErrTooLarge, maxBytes)}
 		}
-		if err := rec.add(line, text); err != nil {
+		if err != nil {
 			if whole || line == 1 {
 				return nil, &FormatError{line, err}
 			}
@@ -102,12 +128,18 @@ var errNoHeader = errors.New(`it does not begin with {"mcplog":1}`)
 func (rec *Recording) add(line int, text []byte) error {
 	if line > 1 {
 		var e Event
-		if err := json.Unmarshal(text, &e); err != nil {
+		err := json.Unmarshal(text, &e)
+		rec.Memory += max(len(text), e.Memory())
+		if err != nil {
 			return err
 		}
 		rec.Events = append(rec.Events, e)
 		return nil
 	}
+	if len(text) > maxHeader {
+		return fmt.Errorf("the header has more than %d bytes", maxHeader)
+	}
+	rec.Memory = len(text)
 	if json.Unmarshal(text, &rec.Header) != nil || rec.Header.Format == 0 {
 		return errNoHeader
 	}

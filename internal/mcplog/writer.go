@@ -1,8 +1,10 @@
 package mcplog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -17,8 +19,9 @@ type WriterOptions struct {
 	// Redact are paths into messages whose values are redacted, such as
 	// $.params.arguments.password. A * matches every member or element.
 	Redact []string
-	// MaxBytes is the maximum size of the recording; 0 means 1 GiB. When it is reached, a
-	// [Gap] is written and recording ends.
+	// MaxBytes is the maximum size of the recording, in the file and in the memory of a
+	// program that reads it; 0 means 1 GiB. When it is reached, a [Gap] is written and
+	// recording ends.
 	MaxBytes int64
 	// Failed, if not nil, is called once when recording has ended early: because of an
 	// error of writing, or of MaxBytes.
@@ -91,7 +94,7 @@ func (l *Writer) Append(e *Event) {
 	}
 	l.seq++
 	e.Seq = l.seq
-	err := l.line(e)
+	err := l.event(e)
 	if err == nil && l.bytes >= l.opts.MaxBytes {
 		err = ErrFull
 		_ = l.line(&Event{
@@ -108,14 +111,40 @@ func (l *Writer) Append(e *Event) {
 	}
 }
 
+// event writes the line of an event, or that of a gap if it is too long for a reader.
+func (l *Writer) event(e *Event) error {
+	before := l.bytes
+	err := l.line(e)
+	if errors.Is(err, errLongLine) {
+		err = l.line(&Event{
+			Seq:         e.Seq,
+			Source:      e.Source,
+			Nanoseconds: e.Nanoseconds,
+			Kind:        Gap,
+			Bytes:       e.Bytes,
+			Error:       fmt.Sprintf("an event of kind %s was too large to record", e.Kind),
+		})
+	}
+	l.bytes = max(l.bytes, before+int64(e.Memory()))
+	return err
+}
+
+// errLongLine is the error for a line that a reader would refuse.
+var errLongLine = fmt.Errorf("it has more than %d bytes", maxLine)
+
 // line writes one line in a single call, so that a crash leaves at most one incomplete
 // line.
 func (l *Writer) line(value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // HTML would take up to six times its size
+	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	n, err := l.w.Write(append(text, '\n'))
+	if text.Len() > maxLine {
+		return errLongLine
+	}
+	n, err := l.w.Write(text.Bytes())
 	l.bytes += int64(n)
 	return err
 }
