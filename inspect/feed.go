@@ -267,15 +267,19 @@ func (f *feed) add(e *mcplog.Event, origin int) {
 // shorten limits the texts of a frame, each of which the page lists.
 func (f *Frame) shorten() {
 	for _, text := range []*string{&f.Method, &f.Name, &f.HTTPMethod, &f.URL, &f.Step, &f.Detail, &f.Error} {
-		*text = excerpt([]byte(*text), maxShown)
+		if len(*text) > maxShown {
+			*text = excerpt([]byte(*text), maxShown)
+		}
 	}
-	if f.Header == nil {
+	if mcplog.HeaderMemory(f.Header) <= maxShown {
 		return
 	}
 	f.Header = f.Header.Clone()
 	for _, values := range f.Header {
 		for i := range values {
-			values[i] = excerpt([]byte(values[i]), maxShown)
+			if len(values[i]) > maxShown {
+				values[i] = excerpt([]byte(values[i]), maxShown)
+			}
 		}
 	}
 }
