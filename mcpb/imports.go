@@ -54,17 +54,17 @@ func (s *jsScanner) statement() {
 	case s.word == "try":
 		s.trying = true
 	case s.loaders[s.word] && s.before != "function":
-		s.calling(s.cleanPath() || s.before == ">") // an arrow function needs no braces
+		s.calling(s.mayNotRun() || s.before == ">") // an arrow function needs no braces
 	}
 }
 
-// inside reports whether a block is open that may not run when the file is loaded.
-func (s *jsScanner) cleanPath() bool { return s.depth > s.tries }
+// mayNotRun reports whether a block is open that may not run when the file is loaded.
+func (s *jsScanner) mayNotRun() bool { return s.depth > s.tries }
 
 // importing reads the tokens after import.
 func (s *jsScanner) importing() {
 	// A top-level await loads its module together with the file.
-	lazy := s.cleanPath() || s.before != "await"
+	lazy := s.mayNotRun() || s.before != "await"
 	if !s.next() {
 		return
 	}
@@ -151,7 +151,7 @@ func (s *jsScanner) making() {
 		}
 	case "(":
 		if s.skipCall(); s.word == "(" {
-			s.argument(s.cleanPath(), false)
+			s.argument(s.mayNotRun(), false)
 			return
 		}
 		s.name(s.loaders, target)

@@ -224,7 +224,7 @@ func (n *namedEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request, s *sur
 	n.http.ServeHTTP(w, r)
 }
 
-// endpoint returns the endpoint at a path, or nil.
+// endpointAt returns the endpoint at a path, or nil.
 func (h *Handler) endpointAt(path string) *namedEndpoint {
 	return h.endpoints[strings.TrimSuffix(path, "/")]
 }

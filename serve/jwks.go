@@ -10,12 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
 // keys is one version of an issuer's keys. It is immutable.
@@ -497,18 +495,8 @@ func secureURL(address string) (*url.URL, error) {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "":
 		return nil, fmt.Errorf("%q is not an https address", address)
-	case u.Scheme == "https", u.Scheme == "http" && isLoopbackHost(u.Host):
+	case u.Scheme == "https", u.Scheme == "http" && netguard.IsLoopbackHost(u.Hostname()):
 		return u, nil
 	}
 	return nil, fmt.Errorf("%q must be an https address", address)
-}
-
-// isLoopbackHost reports whether a host is this machine, where plain HTTP is safe.
-func isLoopbackHost(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = strings.Trim(hostport, "[]")
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }

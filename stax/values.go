@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
@@ -143,17 +144,10 @@ func (d *decoder) address(s *Server, at string) {
 	}
 	if u.Scheme == "http" &&
 		(len(s.Secrets) > 0 || s.Auth != nil) &&
-		!loopback(u.Hostname()) {
+		!netguard.IsLoopbackHost(u.Hostname()) && !strings.HasSuffix(u.Hostname(), ".localhost") { // RFC 6761
 		d.Add(rulePlainHttp, at, "use https", "a secret would travel over plain http")
 	}
 	d.reference(s.URL, at)
-}
-
-// loopback reports whether a host name or address is this machine. Names below localhost are
-// reserved for it (RFC 6761, section 6.3).
-func loopback(host string) bool {
-	return host == "localhost" || host == "::1" ||
-		strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost")
 }
 
 // lists reports faults in the lists of secrets and tools.

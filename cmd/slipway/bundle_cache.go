@@ -81,7 +81,7 @@ func cachedLine(b mcpb.CachedBundle) string {
 	if b.InUse {
 		state = "in use"
 	}
-	return fmt.Sprintf("%s  %-30s %10s  %s\n", b.SHA256[:12], visible.Line(name), bytesText(b.Bytes), state)
+	return fmt.Sprintf("%s  %-30s %10s  %s\n", b.SHA256[:12], visible.Line(name), byteCount(b.Bytes), state)
 }
 
 func newBundleCachePrune() *cobra.Command {
@@ -122,6 +122,6 @@ func printPruned(w io.Writer, r *mcpb.PruneReport) error {
 		return "removed " + cachedLine(b)
 	})
 	_, err := fmt.Fprintf(w, "%s%s freed; %s left, %s\n", strings.Join(removed, ""),
-		bytesText(r.Freed), count(r.Kept, "bundle"), bytesText(r.KeptBytes))
+		byteCount(r.Freed), count(r.Kept, "bundle"), byteCount(r.KeptBytes))
 	return err
 }

@@ -171,10 +171,10 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 func printPacked(w io.Writer, r *mcpb.PackReport) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n",
-		r.Archive, count(r.Files, "file"), bytesText(r.Bytes), bytesText(r.ArchiveBytes), r.SHA256)
+		r.Archive, count(r.Files, "file"), byteCount(r.Bytes), byteCount(r.ArchiveBytes), r.SHA256)
 	fmt.Fprintln(out, "\nlargest (packed)")
 	for _, f := range r.Largest[:min(5, len(r.Largest))] {
-		fmt.Fprintf(out, "  %10s  %s\n", bytesText(f.Packed), visible.Line(f.Name))
+		fmt.Fprintf(out, "  %10s  %s\n", byteCount(f.Packed), visible.Line(f.Name))
 	}
 	if len(r.Excluded) == 0 {
 		return out.Flush()
@@ -243,16 +243,6 @@ func printSelection(w io.Writer, s *mcpb.Selection) error {
 		fmt.Fprintf(out, "- %s  %s\n", visible.Line(name), e.Reason)
 	}
 	return out.Flush()
-}
-
-// bytesText formats a number of bytes.
-func bytesText(n int64) string {
-	for _, u := range units() {
-		if n >= u.bytes {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.bytes), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }
 
 // byteProgress returns a function that shows the progress of work on files, or nil. It ends

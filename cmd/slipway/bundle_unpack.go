@@ -41,7 +41,7 @@ exceeded.`,
 				return unpackFailure(args[0], err)
 			}
 			return show(cmd, report, func(w io.Writer, r *mcpb.UnpackReport) error {
-				_, err := fmt.Fprintf(w, "%s\n  %s, %s\n", r.Dir, count(r.Files, "file"), bytesText(r.Bytes))
+				_, err := fmt.Fprintf(w, "%s\n  %s, %s\n", r.Dir, count(r.Files, "file"), byteCount(r.Bytes))
 				return err
 			})
 		},

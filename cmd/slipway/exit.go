@@ -48,11 +48,9 @@ func (f *failure) Unwrap() error { return f.cause }
 
 func (f *failure) Error() string { return f.text }
 
-// The functions below return failures: one for each exit code, with a hint and a text in
-// the form "what: why".
+// The functions below return failures: one for each exit code. The hint is the next command or edit,
+// or empty; the text has the form "what: why".
 
-// The following functions return a failure with one of the exit codes. The hint is the next command
-// or edit, or empty.
 func usage(hint, format string, args ...any) *failure {
 	return failed(exitUsage, hint, format, args)
 }

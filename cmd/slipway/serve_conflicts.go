@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -82,6 +83,5 @@ func (f *serveFlags) isRemote() bool {
 		return false
 	}
 	host, _, _ := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+	return !netguard.IsLoopbackHost(host)
 }

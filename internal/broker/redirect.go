@@ -2,11 +2,11 @@ package broker
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -42,11 +42,7 @@ func parseRedirect(text string) (*url.URL, error) {
 // isLoopback reports whether a redirect leads to a program on the machine of the user (RFC 8252,
 // section 7.3). The name localhost is common among clients, though addresses are better.
 func isLoopback(u *url.URL) bool {
-	if u.Scheme != "http" {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+	return u.Scheme == "http" && netguard.IsLoopbackHost(u.Hostname())
 }
 
 // reservedSchemes are those that browsers interpret themselves. None can be allowed.

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/neterror"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
@@ -198,17 +199,11 @@ func (a *attempt) reportNetwork(r check.Reporter) bool {
 // refusedHint returns how to get an answer at an address that refuses connections.
 func (a *attempt) refusedHint() string {
 	if a.url != nil &&
-		isThisMachine(a.url.Hostname()) &&
+		netguard.IsLoopbackHost(a.url.Hostname()) &&
 		a.url.Port() != "" {
 		return "slipway serve SOURCE --addr " + a.url.Host
 	}
 	return "start the server, or correct the port of the URL"
-}
-
-// isThisMachine reports whether a host is the loopback interface.
-func isThisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // plainHint returns how to reach a port that does not speak TLS.

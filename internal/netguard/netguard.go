@@ -188,6 +188,13 @@ func NamesLoopback(address string) bool {
 	return err == nil && isItself(u.Hostname())
 }
 
+// IsLoopbackHost reports whether a host, without port and brackets, is localhost or a loopback
+// address in any spelling, where plain HTTP is safe. Names that resolve to one do not count.
+func IsLoopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
 // isItself reports whether a host is one of these names of this machine.
 func isItself(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"

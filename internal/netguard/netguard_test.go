@@ -94,6 +94,18 @@ func TestNamesLoopback(t *testing.T) {
 	}
 }
 
+func TestIsLoopbackHost(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true,
+		"": false, "127.evil.example": false, "127.0.0.1.example.com": false, "localhost.example.com": false, "127.1": false,
+		"10.0.0.1": false, "0.0.0.0": false, "a.localhost": false, "[::1]": false,
+	} {
+		if got := netguard.IsLoopbackHost(host); got != want {
+			t.Errorf("IsLoopbackHost(%q) = %v, want %v", host, got, want)
+		}
+	}
+}
+
 // resolver answers every query with one address, as the owner of a domain may.
 func resolver(t *testing.T, answer netip.Addr) *net.Resolver {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // guard protects the server from web pages that a user happens to visit. It checks the
@@ -56,7 +57,11 @@ func (g *guard) refuses(r *http.Request) string {
 // quoted quotes and shortens text from a client for an error message.
 func quoted(s string) string {
 	if len(s) > 100 {
-		s = s[:100] + "..."
+		end := 100
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + "..."
 	}
 	return `"` + strings.ToValidUTF8(s, "?") + `"`
 }
