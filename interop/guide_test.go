@@ -36,11 +36,15 @@ func TestBundleGuides(t *testing.T) {
 	}
 }
 
-// pasted runs shell commands in an empty folder, with slipway on the PATH and a separate
-// cache, and returns what a terminal would show.
+// pasted runs shell commands in an empty folder, with slipway on the PATH and separate caches but that of the Go
+// toolchain, and returns what a terminal would show.
 func pasted(t *testing.T, lines string) string {
 	t.Helper()
 	source, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +57,8 @@ func pasted(t *testing.T, lines string) string {
 	shell.Dir = t.TempDir()
 	shell.Env = append(os.Environ(), "PATH="+strings.Join([]string{tools,
 		filepath.Join(os.Getenv("SLIPWAY_INTEROP_TOOLS"), "bin"), os.Getenv("PATH")}, string(os.PathListSeparator)),
-		"SLIPWAY_SOURCE="+source, "XDG_CACHE_HOME="+filepath.Join(tools, "cache"))
+		"SLIPWAY_SOURCE="+source, "XDG_CACHE_HOME="+filepath.Join(tools, "cache"),
+		"GOCACHE="+strings.TrimSpace(string(compiled)))
 	out, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
