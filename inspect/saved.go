@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,7 +35,8 @@ func (s *savedCalls) state() any {
 	}
 }
 
-// read returns the file and its tag. A file that does not exist is empty.
+// read returns the file and its tag, which is "" for a file that does not exist. It fails if the page
+// could not write the file without losing a part of it.
 func (s *savedCalls) read() (text []byte, tag string, err error) {
 	if s.file == "" {
 		return nil, "", &Failure{
@@ -45,17 +46,30 @@ func (s *savedCalls) read() (text []byte, tag string, err error) {
 			http: http.StatusNotFound,
 		}
 	}
-	text, err = fsutil.ReadFile(s.file, calltest.MaxFile)
-	switch {
-	case errors.As(err, new(*fsutil.TooLargeError)):
-		return nil, "", failure(http.StatusRequestEntityTooLarge, "too_large", "%s has more than %d bytes",
-			filepath.Base(s.file), calltest.MaxFile)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, "", failure(http.StatusInternalServerError, "file", "%s cannot be read: %s", filepath.Base(s.file),
-			fsutil.Reason(err))
+	text, err = calltest.ReadEditable(s.file)
+	if err != nil {
+		return nil, "", unusableCalls(http.StatusConflict, err)
+	}
+	return text, tagOf(text), nil
+}
+
+// unusableCalls returns the failure for calls that are no file of saved calls.
+func unusableCalls(status int, err error) *Failure {
+	f := failure(status, "file", "%v", err)
+	var e *calltest.EditError
+	if errors.As(err, &e) {
+		f.Hint = e.Hint()
+	}
+	return f
+}
+
+// tagOf returns the tag of a file that exists, of which text is not nil, and otherwise "".
+func tagOf(text []byte) string {
+	if text == nil {
+		return ""
 	}
 	sum := sha256.Sum256(text)
-	return text, strconv.Quote(hex.EncodeToString(sum[:8])), nil
+	return strconv.Quote(hex.EncodeToString(sum[:8]))
 }
 
 // serveCalls serves GET api/calls.
@@ -79,9 +93,6 @@ func (in *Inspector) serveSaveCalls(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	if err := jsonscan.Valid(text); err != nil || !jsonscan.IsObject(text) {
-		return badRequest("the file of saved calls is a JSON object")
-	}
 	tag, err := in.saved.replace(text, r.Header.Get("If-Match"))
 	if err != nil {
 		return err
@@ -91,8 +102,8 @@ func (in *Inspector) serveSaveCalls(w http.ResponseWriter, r *http.Request) erro
 	return done(w)
 }
 
-// replace writes the file, unless it has changed since it had the tag, and returns the
-// new tag.
+// replace writes the file and returns its new tag. A file that exists is replaced only if it has the
+// expected tag, so that the caller knows its content, and keeps its mode.
 func (s *savedCalls) replace(text []byte, expected string) (tag string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,19 +111,30 @@ func (s *savedCalls) replace(text []byte, expected string) (tag string, err erro
 	if err != nil {
 		return "", err
 	}
-	if expected != "" && strings.TrimPrefix(expected, "W/") != tag {
+	name := filepath.Base(s.file)
+	if strings.TrimPrefix(expected, "W/") != tag {
 		return "", &Failure{
-			Text: filepath.Base(s.file) + " has changed since it was read",
+			Text: name + " has changed since it was read",
 			Hint: "load it again",
 			Code: "changed",
 			http: http.StatusPreconditionFailed,
 		}
 	}
-	if err := fsutil.Replace(s.file, 0o644, fsutil.Content(text)); err != nil {
-		return "", failure(http.StatusInternalServerError, "file", "%s cannot be written: %v", filepath.Base(s.file), err)
+	if err := calltest.CheckEditable(s.file, text); err != nil {
+		return "", unusableCalls(http.StatusBadRequest, err)
 	}
-	_, tag, err = s.read()
-	return tag, err
+	if why := fsutil.ReadOnly(s.file); why != "" {
+		return "", failure(http.StatusConflict, "file", "%s cannot be written: %s", name, why)
+	}
+	if info, statErr := os.Stat(s.file); statErr == nil {
+		err = fsutil.Replace(s.file, info.Mode().Perm(), fsutil.Content(text))
+	} else {
+		err = fsutil.Create(s.file, 0o644, fsutil.Content(text))
+	}
+	if err != nil {
+		return "", failure(http.StatusInternalServerError, "file", "%s cannot be written: %s", name, fsutil.Reason(err))
+	}
+	return tagOf(text), nil
 }
 
 // serveVerify serves POST api/verify: what in the answer to a call is not as a saved call

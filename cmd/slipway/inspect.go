@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/inspect"
+	"github.com/slipway-mcp/slipway/internal/calltest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 	"github.com/slipway-mcp/slipway/open"
@@ -87,10 +88,8 @@ func (i *inspector) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	// The page would notice when the first call is saved.
-	folder := filepath.Dir(i.calls)
-	if info, err := os.Stat(folder); i.calls != "" && (err != nil || !info.IsDir()) {
-		return badInput("create it, or choose another file", "inspect: --calls: %s is not a folder", folder)
+	if err := i.checkCalls(); err != nil {
+		return err
 	}
 	sources, err := inspectSources(cmd, args)
 	if err != nil {
@@ -134,6 +133,24 @@ func (i *inspector) serve(
 		}
 	}
 	return page.Serve(ctx, ln)
+}
+
+// checkCalls returns why the page could not save calls to the file of --calls, which it would notice when
+// the first call is saved.
+func (i *inspector) checkCalls() error {
+	if i.calls == "" {
+		return nil
+	}
+	folder := filepath.Dir(i.calls)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return badInput("create it, or choose another file", "inspect: --calls: %s is not a folder", folder)
+	}
+	_, err := calltest.ReadEditable(i.calls)
+	var bad *calltest.EditError
+	if errors.As(err, &bad) {
+		return badInput(bad.Hint(), "inspect: --calls: %v", bad)
+	}
+	return err
 }
 
 // folders returns the folders of --root as file URLs with absolute paths.

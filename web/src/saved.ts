@@ -82,8 +82,8 @@ export async function loadSaved(): Promise<void> {
   try {
     const response = await request('calls')
     const text = await response.text()
-    tag = response.headers.get('ETag') ?? ''
     file.value = text.trim() ? json.parse(text) : empty
+    tag = response.headers.get('ETag') ?? '' // of what the page has: a file that it cannot read is not replaced
     savedProblem.value = undefined
   } catch (error) {
     savedProblem.value = failureOf(error)
