@@ -160,7 +160,10 @@ export class AppHost {
 
   // listTools and callTool use the tools of the app itself.
   async listTools() {
-    return this.#declared.tools ? this.request("tools/list") : { tools: [] };
+    if (!this.#declared.tools) return { tools: [] };
+    const result = await this.request("tools/list");
+    if (!Array.isArray(result?.tools)) throw new Error("tools/list: the result has no list of tools");
+    return result;
   }
 
   callTool(name, args = {}) {
@@ -203,7 +206,7 @@ export class AppHost {
   // An app that declares no modes may be shown in each of the host's.
   #canDisplay(mode) {
     const declared = this.#declared.availableDisplayModes;
-    return (!declared || declared.includes(mode)) && this.#context.availableDisplayModes.includes(mode);
+    return (!Array.isArray(declared) || declared.includes(mode)) && this.#context.availableDisplayModes.includes(mode);
   }
 
   #notifyLater(name, params) {
@@ -228,11 +231,15 @@ export class AppHost {
     this.#frame.contentWindow?.postMessage(message, this.#origin);
   }
 
-  #receive({ source, origin, data: message }) {
-    if (source !== this.#frame.contentWindow || origin !== this.#origin || message?.jsonrpc !== "2.0") return;
+  // Apps can post what is not JSON, such as cycles. Handlers get JSON, and params that are an object.
+  #receive({ source, origin, data }) {
+    if (source !== this.#frame.contentWindow || origin !== this.#origin || data?.jsonrpc !== "2.0") return;
+    const message = plain(data);
+    if (!message) return;
     this.ontraffic?.({ direction: "in", time: performance.now(), message });
-    const { id, method, params = {} } = message;
+    const { id, method } = message;
     if (typeof method !== "string") return this.#settle(message);
+    const params = isObject(message.params) ? message.params : {};
     if (id === undefined || id === null) return this.#notified(method, params);
     this.#answer(method, params).then(
       (result) => this.phase !== "closed" && this.#post({ id, result: result ?? {} }),
@@ -260,7 +267,7 @@ export class AppHost {
       case notification("initialized"):
         return this.#initialized();
       case notification("size-changed"):
-        return this.onsizechanged?.(params);
+        return this.onsizechanged?.(sizeIn(params));
       case notification("request-teardown"):
         return this.onrequestteardown?.(params);
       case "notifications/message":
@@ -310,8 +317,14 @@ export class AppHost {
   #initialize({ appInfo, clientInfo, appCapabilities, capabilities }) {
     if (this.phase === "ready" || this.phase === "initializing") this.onreload?.();
     this.appInfo = appInfo ?? clientInfo;
-    this.#declared = appCapabilities ?? capabilities ?? {};
+    const declared = appCapabilities ?? capabilities;
+    this.#declared = isObject(declared) ? declared : {};
     this.#setPhase("initializing");
+    const { displayMode } = this.#context;
+    if (!this.#canDisplay(displayMode)) {
+      this.#context.displayMode = "inline";
+      if (displayMode !== "inline") this.onerror?.(new Error(`the app does not support display mode ${displayMode}`));
+    }
     const { view, hostInfo = { name: "slipway", version: "0" } } = this.#options;
     return {
       protocolVersion: "2026-01-26",
@@ -381,6 +394,23 @@ export class AppHost {
     return { mode: this.#context.displayMode };
   }
 }
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+// plain returns a message as it would cross a connection, or undefined if it could not.
+function plain(message) {
+  try {
+    return JSON.parse(JSON.stringify(message));
+  } catch {
+    return undefined;
+  }
+}
+
+// sizeIn returns the sizes in params that are numbers.
+const sizeIn = ({ width, height }) => ({
+  ...(Number.isFinite(width) && { width }),
+  ...(Number.isFinite(height) && { height }),
+});
 
 // plainFinding makes text of what comes out of a document, which can deceive the check.
 const plainFinding = ({ rule, impact, help, helpURL, count, nodes }) => ({

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -21,7 +22,7 @@ type appSource struct {
 
 // CallTool calls a tool for a user interface.
 func (a *appSource) CallTool(ctx context.Context, p *mcp.CallToolParams) (result *mcp.CallToolResult, err error) {
-	a.made(ctx, "tools/call", p.Name, func(ctx context.Context) error {
+	err = a.made(ctx, "tools/call", p.Name, func(ctx context.Context) error {
 		result, err = a.Source.CallTool(ctx, p)
 		return err
 	})
@@ -32,19 +33,19 @@ func (a *appSource) CallTool(ctx context.Context, p *mcp.CallToolParams) (result
 func (a *appSource) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (
 	result *mcp.ReadResourceResult, err error,
 ) {
-	a.made(ctx, "resources/read", p.URI, func(ctx context.Context) error {
+	err = a.made(ctx, "resources/read", p.URI, func(ctx context.Context) error {
 		result, err = a.Source.ReadResource(ctx, p)
 		return err
 	})
 	return result, err
 }
 
-// made publishes a request of a user interface like a call of the page.
+// made publishes a request of a user interface like a call of the page, and limits its time in the same way.
 func (a *appSource) made(
 	ctx context.Context,
 	method, name string,
 	do func(context.Context) error,
-) {
+) error {
 	in := a.t.in
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &call{
@@ -56,17 +57,24 @@ func (a *appSource) made(
 		cause:   "app",
 		cancel:  cancel,
 	}
+	limit := newLimit(callTimeout, cancel)
 	c.notify = &client.Notify{
-		Sent: func(id uint64) { in.feed.sentIDs.Store(sentKey{a.t.id, id}, c.ID) },
+		Progress: func(json.RawMessage) { limit.extend() },
+		Sent:     func(id uint64) { in.feed.sentIDs.Store(sentKey{a.t.id, id}, c.ID) },
 	}
 	in.calls.add(c)
 	in.publish("call", c.copy())
 	began := time.Now()
 	err := do(client.WithNotify(ctx, c.notify))
 	took := time.Since(began)
+	limit.stop()
 	cause := context.Cause(ctx)
 	cancel(nil)
 	in.feed.after(func() { in.finish(c, took, err, cause) })
+	if err != nil && errors.Is(cause, errTime) {
+		return mcp.Errorf(mcp.CodeInternalError, "%s: no answer within %v", method, callTimeout)
+	}
+	return err
 }
 
 // violation is a blocked request of a user interface, with its view.

@@ -211,6 +211,9 @@ func (in *Inspector) serveCall(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, map[string]int{"call": c.ID})
 }
 
+// callTimeout is how long a call may take without progress, unless the user chooses another time.
+const callTimeout = time.Minute
+
 // call makes a call; its result is published.
 func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 	live, err := t.live()
@@ -219,7 +222,7 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 	}
 	timeout := time.Duration(body.Timeout * float64(time.Second))
 	if timeout == 0 {
-		timeout = time.Minute
+		timeout = callTimeout
 	}
 	// The call outlasts the request of the page, which only starts it.
 	ctx, cancel := context.WithCancelCause(in.quit)

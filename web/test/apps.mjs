@@ -114,6 +114,26 @@ check('apps: sizes, safe area, touch, partial input, a file, and accessibility',
   lab.stop()
 })
 
+check('apps: a link calls nothing without a question, and chooses no display mode that the app did not declare', async () => {
+  const lab = await inspect(['--', testserver, 'app'])
+  const link = `a/show?mode=pip&i=${encodeURIComponent('{"text":"from a link"}')}`
+  const { page, clean, close } = await visit(lab, { path: link })
+  await ready(page)
+  await page.getByRole('button', { name: /^Call and open/ }).click()
+  await page.locator('.confirm', { hasText: 'came with a link' }).waitFor()
+  must((await total(lab, 'method:tools/call')) === 0, 'a destructive tool was called by a link without a question')
+  must((await total(lab, 'method:resources/read')) === 0, 'the app of the tool was opened')
+  await page.locator('.confirm .danger').click()
+  await page.locator('.badge.ok', { hasText: 'ready' }).waitFor()
+  await page.locator('.problem', { hasText: 'does not support display mode pip' }).waitFor()
+  const app = await inApp(page)
+  const { displayMode } = await app.evaluate(() => JSON.parse(document.getElementById('context').textContent))
+  must(displayMode === 'inline', `the app got display mode ${displayMode}`)
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
 check('apps: where *.localhost does not resolve, the app is shown at the fallback address', async () => {
   const lab = await inspect(['--', testserver, 'app'])
   const browser = await chromium.launch({

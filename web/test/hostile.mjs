@@ -1,5 +1,5 @@
 // A server whose every string tries to break out of the page.
-import { call, check, inApp, inspect, must, none, ready, testserver, visit } from './lab.mjs'
+import { call, check, holds, inApp, inspect, must, none, ready, testserver, visit } from './lab.mjs'
 
 const fits = (page) =>
   page.evaluate(() => {
@@ -101,6 +101,28 @@ check('hostile server: nothing runs, the layout stands, nothing is asked for', a
   return `${seen} results`
 }, { seconds: 300 })
 
+check('hostile server: texts that are slow to read, and questions that are malformed', async () => {
+  const lab = await inspect(['--', testserver, 'hostile'])
+  const { page, clean, close } = await visit(lab, { path: 't/slow', quiet: [/api\/check/] })
+  await ready(page)
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.locator('.call-bar .primary').click()
+  await page.locator('.result').getByRole('button', { name: 'Show all' }).click()
+  await page.locator('.result .markdown').nth(14).waitFor()
+  // Each question that cannot be drawn is JSON, and can be answered.
+  await call(lab, 'asks')
+  await page.locator('.ask').nth(2).waitFor()
+  const broken = page.locator('.ask', { hasText: 'sampling/createMessage' }).first()
+  await broken.locator('.snippet', { hasText: 'null' }).waitFor()
+  for (let left = 2; left >= 0; left--) {
+    await page.locator('.ask button', { hasText: /^(Refuse|Decline)$/ }).first().click()
+    await holds(async () => (await page.locator('.ask').count()) === left, 'a question stays')
+  }
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
 check('hostile app: nothing leaves its frame, and what it says is text', async () => {
   const lab = await inspect(['--', testserver, 'hostile'])
   const { page, refusals, clean, close } = await visit(lab, { path: 'a/attack', quiet: [/attacker\.example/, /api\//, /frame-ancestors/, /Refused|Content Security Policy|Blocked|Unsafe attempt/i] })
@@ -136,6 +158,10 @@ check('hostile app: nothing leaves its frame, and what it says is text', async (
       await look('a message')
     }
   }
+  // Its calls without an answer leave connections to the page.
+  const response = page.waitForResponse(/\/api\/app\/controls/)
+  await page.evaluate(() => fetch('/api/app/controls', { headers: { Authorization: `Bearer ${sessionStorage.getItem('slipway-inspect-token')}` } }))
+  await response
   await page.getByRole('button', { name: 'Close', exact: true }).click()
   must(page.context().pages().length === 1, 'a window was opened')
   none(refusals.filter((r) => !/ http:\/\/app-/.test(r)))

@@ -22,6 +22,39 @@ var attacks = []string{
 	"\x1b[31mred\x1b[0m \x00 \u2028 \ufeff",
 }
 
+// slowTexts are Markdown that takes a careless reader minutes, or exhausts its stack.
+func slowTexts() []string {
+	const n = 29_000 // twice as much is still drawn as Markdown
+	return []string{
+		"| a |\n" + strings.Repeat(" ", 2*n) + "x",
+		"| a |\n" + strings.Repeat(" |", n) + "x",
+		strings.Repeat("![](", n/2),
+		strings.Repeat("[](", n/2) + "a",
+		"![](" + strings.Repeat("a", 2*n),
+		strings.Repeat("[", 2*n),
+		strings.Repeat("![", n),
+		strings.Repeat("`", n) + strings.Repeat("a", n),
+		"# " + strings.Repeat("#", 2*n) + "a",
+		"# " + strings.Repeat(" #", n) + "a\u2028",
+		"- " + strings.Repeat(" ", 2*n) + "a\u2028",
+		strings.Repeat(">", 2*n),
+		strings.Repeat("- ", n) + "\n  x",
+		strings.Repeat(" *a", n/3) + strings.Repeat(" _a", n/3),
+		strings.Repeat("- ", n) + "x",
+	}
+}
+
+// brokenQuestions are params of questions that have another form than the specification says.
+var brokenQuestions = map[string][]any{
+	"sampling/createMessage": {
+		object{"messages": []any{nil, 1, []any{}}, "maxTokens": 1},
+		object{"messages": []object{{"role": object{}, "content": []any{nil}}}, "maxTokens": 1},
+	},
+	"elicitation/create": {
+		object{"message": object{"a": 1}, "requestedSchema": object{"type": "object", "properties": object{"a": nil}}},
+	},
+}
+
 // hostile attacks the page with everything that it shows.
 type hostile struct {
 	word string // of 1 MB, without a place to break
@@ -54,7 +87,8 @@ func (h *hostile) answer(m *message, send func(object)) (any, object) {
 				"tools": object{}, "resources": object{"subscribe": true}, "prompts": object{}, "logging": object{},
 				"completions": object{}, "experimental": object{attack(0): object{attack(1): attack(2)}},
 			},
-			"instructions": strings.Join(attacks, "\n\n") + "\n\n# " + h.word[:5000],
+			"instructions": strings.Join(attacks, "\n\n") + "\n\n# " + h.word[:5000] +
+				"\n\n" + slowTexts()[0][:20_000] + "x",
 		}, nil
 	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		return object{}, nil
@@ -101,7 +135,7 @@ func (h *hostile) answer(m *message, send func(object)) (any, object) {
 			{"uri": attacks[0], "mimeType": "image/svg+xml", "blob": "PHN2ZyBvbmxvYWQ9IndpbmRvdy5vd25lZD0xIi8+"},
 		}}, nil
 	case "tools/call":
-		return h.call(send)
+		return h.call(m, send)
 	}
 	return nil, object{"code": -32601, "message": attack(0), "data": attack(1)}
 }
@@ -143,6 +177,18 @@ func (h *hostile) tools() []object {
 			h.word[:100_000]: object{"type": "string", "title": h.word[:100_000]},
 		}},
 		"annotations": object{"readOnlyHint": true},
+	}, object{
+		"name": "slow", "description": "# slow\n\n" + slowTexts()[1],
+		"inputSchema": object{"type": "object"},
+		"annotations": object{"readOnlyHint": true},
+	}, object{
+		"name":        "asks",
+		"inputSchema": object{"type": "object"},
+		"annotations": object{"readOnlyHint": true},
+	}, object{
+		"name":        "hang",
+		"inputSchema": object{"type": "object"},
+		"annotations": object{"readOnlyHint": true},
 	})
 }
 
@@ -163,8 +209,25 @@ func (h *hostile) resources() []object {
 }
 
 // call sends the attacks as log messages and as methods that do not exist, then as content of
-// every kind.
-func (h *hostile) call(send func(object)) (any, object) {
+// every kind. The tools slow, asks and hang do what their names say.
+func (h *hostile) call(m *message, send func(object)) (any, object) {
+	switch m.Params.Name {
+	case "hang":
+		return nil, nil
+	case "slow":
+		list := []object{}
+		for _, slow := range slowTexts() {
+			list = append(list, object{"type": "text", "text": "# slow\n\n" + slow})
+		}
+		return object{"content": list}, nil
+	case "asks":
+		for method, all := range brokenQuestions {
+			for i, params := range all {
+				send(object{"jsonrpc": "2.0", "id": fmt.Sprint(method, i), "method": method, "params": params})
+			}
+		}
+		return text("asked"), nil
+	}
 	for i := range attacks {
 		send(object{"jsonrpc": "2.0", "method": "notifications/message", "params": object{
 			"level": "error", "logger": attack(i), "data": attack(i + 1),

@@ -3,7 +3,7 @@
 import { signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { AppHost, styleVariables, partialInputs, type AccessibilityFinding, type Controls, type DisplayMode, type HostContext, type Params, type Phase, type Traffic, type View, type Violation as Blocked } from '../../../apps/host.js'
-import { ApiError, boot, failureOf, get, loadBody, post, request, saveAs } from '../api'
+import { boot, failureOf, get, loadBody, post, request, saveAs } from '../api'
 import { bytes, count, plural } from '../format'
 import * as json from '../json'
 import { useKeys } from '../keys'
@@ -11,6 +11,7 @@ import { address, go, param, place, setParams } from '../route'
 import { Session, sessionOf } from '../session'
 import { call, catalogs, say, shown, source, sources, violations } from '../store'
 import type { Catalog, Failure, Tool } from '../types'
+import { linked, useConsent } from '../ui/consent'
 import { CodeArea, Editor } from '../ui/editor'
 import { Entries, type Item, Nothing } from '../ui/entries'
 import { defaultsOf } from '../ui/form'
@@ -80,6 +81,24 @@ export function Apps() {
 
 const controls = signal<Controls | undefined>(undefined)
 
+// A browser has six connections to an address. Three of them stay free for the page, whatever its apps ask for.
+let free = 3
+const turns: (() => void)[] = []
+
+// inTurn runs f once a connection is free.
+async function inTurn<T>(f: () => Promise<T>): Promise<T> {
+  if (turns.length > 99) throw new Error('too many requests wait')
+  if (free) free--
+  else await new Promise<void>((resolve) => turns.push(resolve))
+  try {
+    return await f()
+  } finally {
+    const next = turns.shift()
+    if (next) next()
+    else free++
+  }
+}
+
 // Running is an app that is open.
 class Running {
   readonly phase = signal<Phase>('loading')
@@ -94,6 +113,7 @@ class Running {
   readonly tools = signal<unknown[] | undefined>(undefined)
   readonly barriers = signal<AccessibilityFinding[] | 'running' | undefined>(undefined)
   readonly error = signal<Failure | undefined>(undefined)
+  private readonly closing = new AbortController()
   host?: AppHost
 
   /** isBeside says that it is the second of two, which does not change the controls. */
@@ -110,7 +130,9 @@ class Running {
       context,
       hostInfo: { name: 'slipway inspect', version: boot.by?.replace('slipway ', '') ?? '' },
       request: async (method, params) => {
-        const answer = await post<{ result?: unknown; error?: { code: number; message: string; data?: unknown } }>(`app/${this.view.id}`, { method, params })
+        const answer = await inTurn(() =>
+          post<{ result?: unknown; error?: { code: number; message: string; data?: unknown } }>(`app/${this.view.id}`, { method, params }, this.closing.signal),
+        )
         if (answer.error) throw answer.error
         return answer.result
       },
@@ -118,7 +140,9 @@ class Running {
     this.host = host
     host.onphase = (phase) => {
       this.phase.value = phase
-      if (phase === 'ready') say('The app is ready')
+      if (phase !== 'ready') return
+      say('The app is ready')
+      this.mode.value = host.context.displayMode ?? 'inline'
     }
     host.ontraffic = (t) => {
       this.traffic.push(t)
@@ -197,6 +221,7 @@ class Running {
       // it did not answer; it is closed all the same
     }
     this.host?.close()
+    this.closing.abort()
     this.phase.value = 'closed'
     await request(`app/${this.view.id}`, { method: 'DELETE' }).catch(() => undefined)
   }
@@ -214,7 +239,11 @@ const phases: Record<Phase, string> = {
 function AppWork({ src, tool }: { src: number; tool: Tool }) {
   // The input is that of the tool in its room.
   const session = useMemo(
-    () => sessionOf(`t ${src} ${tool.name}`, () => new Session(src, param('i') || '{}', { source: src, tool: tool.name })),
+    () => sessionOf(`t ${src} ${tool.name}`, () => {
+      const made = new Session(src, param('i') || '{}', { source: src, tool: tool.name })
+      made.fromLink = param('i') !== ''
+      return made
+    }),
     [src, tool.name],
   )
   const { draft } = session
@@ -226,6 +255,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   const failure = useSignal<Failure | undefined>(undefined)
   const busy = useSignal(false)
   const step = useSignal(0)
+  const [ask, question] = useConsent('Call', true)
   const set = controls.value
   const strict = param('host') !== 'compatible'
   const theme = (param('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) as 'light' | 'dark'
@@ -315,6 +345,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     Object.assign(sent.current, next)
     for (const host of await Promise.all([opened.peek(), second.peek()].filter(isOpen).map((r) => frameOf(r!)))) give(host, next)
   }
+  const callAndOpen = () => ask(linked(session, 'tools/call', tool.name), () => void open(true))
   const open = async (calls: boolean) => {
     if (busy.peek() || !set) return
     failure.value = undefined
@@ -334,10 +365,10 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     }
     const args = JSON.parse(draft.oneLine()) as Params
     try {
-      await draw()
-      if (!calls) return
+      if (!calls) return await draw()
+      session.fromLink = false
       const params = `{"name":${JSON.stringify(tool.name)},"arguments":${draft.oneLine()}}`
-      const { ended } = await call({ source: src, method: 'tools/call', params, timeout: 60 })
+      const [{ ended }] = await Promise.all([call({ source: src, method: 'tools/call', params, timeout: 60 }), draw()])
       await tell({ input: args })
       const done = await ended
       if (done.answer === undefined || done.error) {
@@ -349,7 +380,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       result.value = JSON.stringify(body.result, null, 2)
       await tell({ result: body.result })
     } catch (error) {
-      failure.value = error instanceof ApiError ? error.failure : failureOf(error)
+      failure.value = failureOf(error)
     } finally {
       busy.value = false
     }
@@ -373,12 +404,12 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       step.value = 0
       await tell(what === 'result' ? { input: args, result: given } : { input: args })
     } catch (error) {
-      failure.value = error instanceof ApiError ? error.failure : { text: `Not sent: ${error instanceof Error ? error.message : String(error)}` }
+      failure.value = { text: `Not sent: ${failureOf(error).text}` }
     } finally {
       busy.value = false
     }
   }
-  useKeys({ 'Mod+Enter': () => void open(true), r: () => void open(true) })
+  useKeys({ 'Mod+Enter': callAndOpen, r: callAndOpen })
 
   const blocked = useComputed(() => violations.value.filter((v) => v.app === opened.value?.view.id || v.app === second.value?.view.id))
   const dropped = app?.view.grant.dropped ?? []
@@ -395,10 +426,11 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     { id: 'tools', label: app?.tools.value ? `App tools ${count(app.tools.value.length)}` : 'App tools' },
     { id: 'model', label: `For the model ${count((app?.said.value.length ?? 0) + (app?.model.value ? 1 : 0))}` },
   ]
-  const choose = (name: string, label: string, value: string, values: { id: string; label?: string }[]) => (
+  const devices = set?.devices.map((d) => ({ id: d.name, label: `${d.name}, ${d.width} × ${d.height}` })) ?? []
+  const choose = (name: string, label: string, value: string, values: { id: string; label?: string }[], without: Record<string, undefined> = {}) => (
     <label class="control">
       {label}{' '}
-      <select class="small" value={value} onChange={(e) => setParams({ [name]: (e.currentTarget as HTMLSelectElement).value })}>
+      <select class="small" value={value} onChange={(e) => setParams({ [name]: (e.currentTarget as HTMLSelectElement).value, ...without })}>
         {values.map((v) => (
           <option key={v.id} value={v.id}>
             {v.label ?? v.id}
@@ -424,7 +456,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
         }
       />
       <div class="app-controls" role="group" aria-label="The host">
-        <button type="button" class="primary" disabled={busy.value || !set} onClick={() => void open(true)}>
+        <button type="button" class="primary" disabled={busy.value || !set} onClick={callAndOpen}>
           {app ? 'Call and open again' : 'Call and open'} <Key of="Mod+Enter" />
         </button>
         <button type="button" disabled={busy.value || !set} onClick={() => void open(false)}>
@@ -439,21 +471,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
         {choose('theme', 'Theme', theme, [{ id: 'light' }, { id: 'dark' }])}
         {set && choose('locale', 'Language', locale, set.locales.map((id) => ({ id })))}
         {set && choose('mode', 'Mode', param('mode') || 'inline', set.displayModes.map((id) => ({ id })))}
-        {set && device && (
-          <label class="control">
-            Device{' '}
-            <select
-              class="small"
-              value={device.name}
-              onChange={(e) => setParams({ device: (e.currentTarget as HTMLSelectElement).value, w: undefined, ht: undefined, safe: undefined, touch: undefined, hover: undefined })}
-            >
-              {set.devices.map((d) => (
-                <option key={d.name} value={d.name}>{`${d.name}, ${d.width} × ${d.height}`}</option>
-              ))}
-            </select>
-          </label>
-        )}
-        {set && choose('beside', 'Beside', beside?.name ?? '', [{ id: '', label: 'nothing' }, ...set.devices.map((d) => ({ id: d.name, label: `${d.name}, ${d.width} × ${d.height}` }))])}
+        {device && choose('device', 'Device', device.name, devices, { w: undefined, ht: undefined, safe: undefined, touch: undefined, hover: undefined })}
+        {set && choose('beside', 'Beside', beside?.name ?? '', [{ id: '', label: 'nothing' }, ...devices])}
         {beside && choose('theme2', 'Theme beside', besideTheme, [{ id: 'light' }, { id: 'dark' }])}
         <Measure label="Width" name="w" value={width} />
         <Measure label="Height" name="ht" value={height} />
@@ -468,6 +487,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
           <input type="checkbox" checked={hover} onChange={() => setParams({ hover: hover ? '0' : '1' })} /> Hover
         </label>
       </div>
+      {question}
       {failure.value && <Problem of={failure.value} />}
       {views.map((v) => v.error.value && <Problem key={v.view.id} of={v.error.value} />)}
       {views.flatMap((v) => v.links.value).map((url) => (

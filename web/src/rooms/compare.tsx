@@ -8,6 +8,7 @@ import * as json from '../json'
 import { useKeys } from '../keys'
 import { param, setParams } from '../route'
 import { isDestructive } from '../saved'
+import { mayDestroy, useConsent } from '../ui/consent'
 import { call, calls, callsVersion, catalogs, source, sources } from '../store'
 import type { Failure } from '../types'
 import { Editor } from '../ui/editor'
@@ -52,17 +53,15 @@ export function Compare() {
   const draft = useMemo(() => new Draft(param('a') || '{}', owner ? { source: owner, tool: name } : undefined), [name, owner])
   const view = useSignal<'form' | 'json'>('form')
   const started = useSignal<(number | undefined)[]>([])
-  const asking = useSignal(false)
+  const [ask, question, withdraw] = useConsent('Call both')
   const problem = useSignal<Failure | undefined>(undefined)
   callsVersion.value
 
-  const start = async () => {
+  const start = () => {
     if (!name || left === right) return
-    if (sides.some((id) => isDestructive(id, 'tools/call', name)) && !asking.value) {
-      asking.value = true
-      return
-    }
-    asking.value = false
+    ask(sides.some((id) => isDestructive(id, 'tools/call', name)) && `${mayDestroy(name)}. Call it on both?`, () => void callBoth())
+  }
+  const callBoth = async () => {
     problem.value = undefined
     const params = `{"name":${JSON.stringify(name)},"arguments":${draft.oneLine()}}`
     setParams({ t: name, a: draft.oneLine().length < 4000 ? draft.oneLine() : undefined })
@@ -73,10 +72,10 @@ export function Compare() {
       problem.value = failureOf(error)
     }
   }
-  useKeys({ 'Mod+Enter': () => void start() })
+  useKeys({ 'Mod+Enter': start })
   useEffect(() => {
     started.value = []
-    asking.value = false
+    withdraw()
   }, [name, left, right])
 
   const done = started.value.map((id) => (id === undefined ? undefined : calls.get(id)))
@@ -123,17 +122,7 @@ export function Compare() {
         )}
       </div>
       {name && differs.length > 0 && <p class="warn-text pad">⚠ The definitions differ in {differs.join(', ')}.</p>}
-      {asking.value && (
-        <div class="confirm" role="alert">
-          <span>{name.slice(0, 80)} may change or delete data. Call it on both?</span>
-          <button type="button" class="small danger" ref={(b) => b?.focus()} onClick={() => void start()}>
-            Call both
-          </button>
-          <button type="button" class="small" onClick={() => (asking.value = false)}>
-            Cancel
-          </button>
-        </div>
-      )}
+      {question}
       {problem.value && <Problem of={problem.value} />}
       {name && (
         <div class="compare-args">

@@ -7,6 +7,7 @@ import * as json from '../json'
 import { address, go, param, setParams } from '../route'
 import { answerOf, isAnswer } from '../rows'
 import { isDestructive, saveCall } from '../saved'
+import { mayDestroy, useConsent } from '../ui/consent'
 import { call, calls, framesBySeq, frames, say, source, sources } from '../store'
 import type { Failure, Frame } from '../types'
 import { useKeys } from '../keys'
@@ -324,10 +325,25 @@ export async function requestOf(f: Frame): Promise<{ method: string; params: str
   return { method: f.method ?? '', params: plain ? json.compact(plain) : '{}' }
 }
 
+/** addressOf returns the room of a call with its arguments, or undefined. */
+export function addressOf(method: string, name: string, params: string, src: number | undefined): string | undefined {
+  let a: string | undefined
+  try {
+    const value = json.at(json.parse(params), ['arguments'])
+    a = value && json.compact(value)
+  } catch {
+    // params that are being edited: the link leads to empty arguments
+  }
+  const s = sources.value.length > 1 && src !== undefined ? source(src)?.name : undefined
+  if (method === 'tools/call') return address('t', name, { a: (a?.length ?? 0) < 4000 ? a : undefined, s })
+  if (method === 'prompts/get') return address('p', name, { a, s })
+  return method === 'resources/read' ? address('r', name, { s }) : undefined
+}
+
 /** Details shows a frame, or the difference to the marked one. */
 export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<number, Frame>; mark: (seq: number) => void }) {
   const problem = useSignal<Failure | undefined>(undefined)
-  const asking = useSignal<(() => void) | undefined>(undefined)
+  const [ask, question, withdraw] = useConsent('Call again')
   const editing = useSignal<{ seq: number; method: string; params: string; target: number } | undefined>(undefined)
   // A comparison belongs to the frame that it was asked for.
   const asksCompared = useSignal({ seq: 0, to: 0 })
@@ -342,7 +358,7 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
 
   useEffect(() => {
     problem.value = undefined
-    asking.value = undefined
+    withdraw()
     if (editing.value?.seq !== asked.seq) editing.value = undefined
   }, [frame.seq])
 
@@ -361,10 +377,8 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
       problem.value = failureOf(error)
     }
   }
-  const guarded = (target: number, method: string, name: string | undefined, run: () => void) => {
-    if (isDestructive(target, method, name)) asking.value = () => (asking.value = undefined, run())
-    else run()
-  }
+  const guarded = (target: number, method: string, name: string | undefined, run: () => void) =>
+    ask(isDestructive(target, method, name) && `${mayDestroy(name)}. Call it again?`, run)
   const replay = () => {
     if (!canReplay) return
     guarded(asked.src, asked.method!, asked.name, () => {
@@ -429,19 +443,7 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
           ✕
         </button>
       </header>
-      {asking.value && (
-        <div class="confirm" role="alert">
-          <span>
-            <b>{asked.name?.slice(0, 80)}</b> may change or delete data. Call it again?
-          </span>
-          <button type="button" class="small danger" ref={(b) => b?.focus()} onClick={() => asking.value?.()}>
-            Call again
-          </button>
-          <button type="button" class="small" onClick={() => (asking.value = undefined)}>
-            Cancel
-          </button>
-        </div>
-      )}
+      {question}
       {problem.value && <Problem of={problem.value} />}
       {e ? (
         <form
@@ -473,7 +475,7 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
               Send <Key of="Mod Enter" />
             </button>
             {asked.method === 'tools/call' && e.params.length < 4000 && (
-              <a data-in href={toolAddress(e)}>
+              <a data-in href={addressOf('tools/call', asked.name ?? '', e.params, e.target)}>
                 Open in Tools
               </a>
             )}
@@ -506,16 +508,5 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
       return
     }
     await send(e.target, e.method, e.params)
-  }
-
-  function toolAddress(edited: { params: string; target: number }): string {
-    let text = ''
-    try {
-      const value = json.at(json.parse(edited.params), ['arguments'])
-      text = value ? json.compact(value) : ''
-    } catch {
-      // the link then leads to the tool with empty arguments
-    }
-    return address('t', asked.name, { a: text, s: source(edited.target)?.name })
   }
 }

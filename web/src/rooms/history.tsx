@@ -14,9 +14,10 @@ import { call, calls, callsVersion, framesBySeq, savedFile, source, sources } fr
 import type { Call, Failure, Frame } from '../types'
 import { type Fault, run, runAll, runningAll, verdicts } from '../run'
 import { CopyButton, Key, layout, Problem, Splitter } from '../ui/kit'
+import { mayDestroy, useConsent } from '../ui/consent'
 import { VirtualList } from '../ui/list'
 import { Result, stateText } from '../ui/result'
-import { requestOf } from './frame'
+import { addressOf, requestOf } from './frame'
 
 /** Entry is a call of this session. */
 interface Entry {
@@ -132,15 +133,6 @@ const stateOf = (name: string) => {
   return v.state === 'pass' ? <span class="ok-text">✓ pass</span> : <span class="error-text">✗ fail</span>
 }
 
-const addressOf = (method: string, name: string, params: string, src: number | undefined): string | undefined => {
-  const value = json.at(json.parse(params), ['arguments'])
-  const a = value ? json.compact(value) : undefined
-  const s = sources.value.length > 1 && src !== undefined ? source(src)?.name : undefined
-  if (method === 'tools/call') return address('t', name, { a: (a?.length ?? 0) < 4000 ? a : undefined, s })
-  if (method === 'prompts/get') return address('p', name, { a, s })
-  return method === 'resources/read' ? address('r', name, { s }) : undefined
-}
-
 // testCommand returns the command that makes the saved calls. A command as a source comes last, and
 // there can be one only.
 const testCommand = (file: string): string => {
@@ -155,7 +147,7 @@ export function History() {
   const chosenSeq = Number(param('call')) || 0
   const list = entries.value
   const all = saved.value
-  const asking = useSignal(false)
+  const [ask, question] = useConsent('Run all')
   const row = list.findIndex((e) => e.seq === chosenSeq)
   const entry = list[row]
   const savedRow = all.findIndex((s) => s.name === chosenSaved)
@@ -164,11 +156,8 @@ export function History() {
 
   const start = () => {
     if (!all.length || runningAll.value) return
-    if (dangerous.length && !asking.value) asking.value = true
-    else {
-      asking.value = false
-      void runAll()
-    }
+    const names = dangerous.map((s) => s.name).join(', ')
+    ask(names && `Run all? ${plural(dangerous.length, 'call')} may change or delete data: ${names.slice(0, 300)}`, () => void runAll())
   }
   useKeys({ R: start })
 
@@ -211,20 +200,7 @@ export function History() {
           </a>
         )}
       </div>
-      {asking.value && (
-        <div class="confirm" role="alert">
-          <span>
-            {plural(dangerous.length, 'call')} may change or delete data: {dangerous.slice(0, 5).map((s) => s.name.slice(0, 60)).join(', ')}
-            {dangerous.length > 5 ? ', …' : ''}. Run all of them?
-          </span>
-          <button type="button" class="small danger" ref={(b) => b?.focus()} onClick={start}>
-            Run all
-          </button>
-          <button type="button" class="small" onClick={() => (asking.value = false)}>
-            Cancel
-          </button>
-        </div>
-      )}
+      {question}
       {(savedProblem.value || loadProblem.value) && <Problem of={(savedProblem.value ?? loadProblem.value)!} />}
       <div class="history-split">
         <div class="history-lists" data-region="list" style={{ width: `${Number(layout.value['history'] ?? 480)}px` }}>
@@ -305,18 +281,14 @@ function Past({ of, statistics }: { of: Entry; statistics: string }) {
   useEffect(() => {
     loaded.then((text) => (params.value = text), (error) => (problem.value = failureOf(error)))
   }, [loaded])
-  const asking = useSignal(false)
-  const again = () => {
-    if (isDestructive(of.src, of.method, of.name) && !asking.value) {
-      asking.value = true
-      return
-    }
-    asking.value = false
-    loaded.then((text) => call({ source: of.src, method: of.method, params: text, sendAnyway: true })).then(
-      ({ id }) => (shown.value = id),
-      (error) => (problem.value = failureOf(error)),
-    )
-  }
+  const [ask, question] = useConsent('Call again')
+  const again = () =>
+    ask(isDestructive(of.src, of.method, of.name) && `${mayDestroy(of.name)}. Call it again?`, () => {
+      loaded.then((text) => call({ source: of.src, method: of.method, params: text, sendAnyway: true })).then(
+        ({ id }) => (shown.value = id),
+        (error) => (problem.value = failureOf(error)),
+      )
+    })
   const keep = () => {
     loaded.then((text) => saveCall(of.src, of.method, text)).then((name) => setParams({ saved: name, call: undefined })).catch((error) => (problem.value = failureOf(error)))
   }
@@ -346,17 +318,7 @@ function Past({ of, statistics }: { of: Entry; statistics: string }) {
           Open in Traffic
         </a>
       </div>
-      {asking.value && (
-        <div class="confirm" role="alert">
-          <span>{of.name.slice(0, 80)} may change or delete data. Call it again?</span>
-          <button type="button" class="small danger" ref={(b) => b?.focus()} onClick={again}>
-            Call again
-          </button>
-          <button type="button" class="small" onClick={() => (asking.value = false)}>
-            Cancel
-          </button>
-        </div>
-      )}
+      {question}
       {problem.value && <Problem of={problem.value} />}
       {params.value && <Params text={params.value} />}
       <Result id={shown.value || undefined} id2="past" />
@@ -378,14 +340,8 @@ function SavedCall({ of }: { of: Saved }) {
   const name = useSignal(of.name)
   const verdict = verdicts.value.get(of.name)
   const src = sourceOf(of)
-  const asking = useSignal(false)
-  const start = () => {
-    if (isDestructive(src, of.method, toolOf(of)) && !asking.value) asking.value = true
-    else {
-      asking.value = false
-      void run(of)
-    }
-  }
+  const [ask, question] = useConsent('Call')
+  const start = () => ask(isDestructive(src, of.method, toolOf(of)) && `${mayDestroy(toolOf(of))}. Call it?`, () => void run(of))
   useKeys({ r: start, 'Mod+Enter': start })
   const renamed = () => {
     void rename(of.name, name.value.trim()).then((to) => setParams({ saved: to }))
@@ -427,17 +383,7 @@ function SavedCall({ of }: { of: Saved }) {
           Remove
         </button>
       </div>
-      {asking.value && (
-        <div class="confirm" role="alert">
-          <span>{toolOf(of).slice(0, 80)} may change or delete data. Call it?</span>
-          <button type="button" class="small danger" ref={(b) => b?.focus()} onClick={start}>
-            Call
-          </button>
-          <button type="button" class="small" onClick={() => (asking.value = false)}>
-            Cancel
-          </button>
-        </div>
-      )}
+      {question}
       <Params text={of.params} />
       <Expectations of={of} faults={verdict?.faults ?? []} answer={verdict?.call ? calls.get(verdict.call)?.answer : undefined} />
       <Result id={verdict?.call} id2="saved" />

@@ -1,6 +1,6 @@
 // Questions of servers, answered by the user: elicitation in both modes, sampling, and any other request.
 import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useMemo } from 'preact/hooks'
 import { failureOf, post } from '../api'
 import { Draft } from '../draft'
 import { clock } from '../format'
@@ -120,14 +120,7 @@ function Sampling({ ask, answer }: { ask: Ask; answer: Answer }) {
   )
   const raw = useSignal<string | undefined>(undefined)
   const tab = useSignal('answer')
-  const wrong = useComputed(() => {
-    try {
-      json.parse(raw.value ?? whole.value)
-      return false
-    } catch {
-      return true
-    }
-  })
+  const result = raw.value ?? whole.value
   const messages = Array.isArray(params['messages']) ? (params['messages'] as SamplingMessage[]) : []
   const { messages: _, systemPrompt, ...rest } = params
   return (
@@ -165,7 +158,7 @@ function Sampling({ ask, answer }: { ask: Ask; answer: Answer }) {
       />
       <div role="tabpanel" id={`ask-${ask.id}-panel`} aria-labelledby={`ask-${ask.id}-panel-${tab.value}`}>
         {tab.value === 'json' ? (
-          <CodeArea text={raw.value ?? whole.value} onChange={(t) => (raw.value = t)} label="Result" rows={8} />
+          <CodeArea text={result} onChange={(t) => (raw.value = t)} label="Result" rows={8} />
         ) : (
           <div class="ask-answer">
             <textarea rows={3} data-first aria-label="Answer as the model" placeholder="What the model says" value={reply.value} onInput={(e) => (reply.value = e.currentTarget.value)} />
@@ -185,41 +178,41 @@ function Sampling({ ask, answer }: { ask: Ask; answer: Answer }) {
         )}
       </div>
       <div class="buttons">
-        <button type="button" class="primary" disabled={wrong.value || answer.busy.value} onClick={() => void answer.send(`"result":${raw.value ?? whole.value}`)}>
-          Send
-        </button>
-        <Refuse answer={answer} />
+        <Send result={result} answer={answer} />
       </div>
     </>
   )
 }
 
-const Refuse = ({ answer }: { answer: Answer }) => (
-  <button type="button" onClick={() => void answer.send('"refuse":{"code":-1,"message":"The user rejected the request"}')}>
-    Refuse
-  </button>
+const isJSON = (text: string): boolean => {
+  try {
+    json.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const Send = ({ result, answer }: { result: string; answer: Answer }) => (
+  <>
+    <button type="button" class="primary" disabled={!isJSON(result) || answer.busy.value} onClick={() => void answer.send(`"result":${result}`)}>
+      Send
+    </button>
+    <button type="button" onClick={() => void answer.send('"refuse":{"code":-1,"message":"The user rejected the request"}')}>
+      Refuse
+    </button>
+  </>
 )
 
 // Other answers with any JSON.
 function Other({ ask, answer }: { ask: Ask; answer: Answer }) {
   const result = useSignal('{}')
-  const wrong = useComputed(() => {
-    try {
-      json.parse(result.value)
-      return false
-    } catch {
-      return true
-    }
-  })
   return (
     <>
       <pre class="snippet">{JSON.stringify(ask.params, null, 2)?.slice(0, 8000)}</pre>
       <CodeArea text={result.value} onChange={(t) => (result.value = t)} label="Result" rows={4} />
       <div class="buttons">
-        <button type="button" class="primary" disabled={wrong.value} onClick={() => void answer.send(`"result":${result.value}`)}>
-          Send
-        </button>
-        <Refuse answer={answer} />
+        <Send result={result.value} answer={answer} />
       </div>
     </>
   )
@@ -233,6 +226,7 @@ const titles: Record<string, string> = {
 
 function Question({ ask }: { ask: Ask }) {
   const answer = useAnswer(ask)
+  const [broken] = useErrorBoundary() // a question of another form than the specification has is shown as JSON
   const isElicitation = ask.method === 'elicitation/create'
   return (
     <article class="ask" aria-label={`Question ${ask.id}`}>
@@ -244,7 +238,9 @@ function Question({ ask }: { ask: Ask }) {
         {ask.mode && <Badge>{ask.mode}</Badge>}
         <span class="muted clock">waiting {clock(now.value - ask.since / 1e6)}</span>
       </header>
-      {isElicitation && ask.mode === 'url' ? (
+      {broken ? (
+        <Other ask={ask} answer={answer} />
+      ) : isElicitation && ask.mode === 'url' ? (
         <ElicitURL ask={ask} answer={answer} />
       ) : isElicitation ? (
         <Elicit ask={ask} answer={answer} />

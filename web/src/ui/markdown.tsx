@@ -60,7 +60,9 @@ export function LinkQuestion() {
   )
 }
 
-const inline = /(`+)([^`][\s\S]*?)\1|!\[([^\]]*)\]\(([^)\s]+)[^)]*\)|\[([^\]]+)\]\(([^)\s]+)[^)]*\)|\*\*([\s\S]+?)\*\*|(?<![\w*])\*([^*\s][^*]*?)\*|(?<![\w_])_([^_\s][^_]*?)_(?!\w)|~~([^~]+)~~|(https?:\/\/[^\s<>()"'`]+)/g
+// A server chooses the texts: each expression takes time in proportion to the text. So what may be of any length
+// never has what can follow it, or what it began with.
+const inline = /(?<!`)(`+)(?!`)([^]+?)(?<!`)\1(?!`)|(!?)\[([^[\]]*)\]\(([^()\s]+)(?:\s[^()]*)?\)|\*\*([^]+?)\*\*|(?<![\w*])\*([^*\s][^*]*?)\*|(?<![\w_])_([^_\s][^_]*?)_(?!\w)|~~([^~]+)~~|(https?:\/\/[^\s<>()"'`]+)/g
 
 function Inline({ text, depth = 0 }: { text: string; depth?: number }): ComponentChildren {
   const out: ComponentChildren[] = []
@@ -69,13 +71,12 @@ function Inline({ text, depth = 0 }: { text: string; depth?: number }): Componen
   for (const m of text.matchAll(inline)) {
     if (m.index > last) out.push(text.slice(last, m.index))
     last = m.index + m[0].length
-    if (m[2] !== undefined) out.push(<code>{m[2]}</code>)
-    else if (m[4]) out.push(<Link url={m[4]}>{`[image] ${m[3] || m[4]}`}</Link>)
-    else if (m[6]) out.push(<Link url={m[6]}>{nested(m[5]!)}</Link>)
-    else if (m[7]) out.push(<strong>{nested(m[7])}</strong>)
-    else if (m[8] ?? m[9]) out.push(<em>{nested((m[8] ?? m[9])!)}</em>)
-    else if (m[10]) out.push(<del>{m[10]}</del>)
-    else if (m[11]) out.push(<Link url={m[11]} />)
+    if (m[2]) out.push(<code>{m[2]}</code>)
+    else if (m[5]) out.push(<Link url={m[5]}>{m[3] ? `[image] ${m[4] || m[5]}` : nested(m[4] || m[5])}</Link>)
+    else if (m[6]) out.push(<strong>{nested(m[6])}</strong>)
+    else if (m[7] ?? m[8]) out.push(<em>{nested((m[7] ?? m[8])!)}</em>)
+    else if (m[9]) out.push(<del>{m[9]}</del>)
+    else if (m[10]) out.push(<Link url={m[10]} />)
   }
   out.push(text.slice(last))
   return <>{out}</>
@@ -83,8 +84,8 @@ function Inline({ text, depth = 0 }: { text: string; depth?: number }): Componen
 
 const splitRow = (line: string) =>
   line.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/).map((c) => c.trim().replace(/\\\|/g, '|'))
-const isRule = (line: string | undefined) => line !== undefined && /^\s*\|?[\s:|-]+\|?\s*$/.test(line) && line.includes('-') && line.includes('|')
-const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/
+const isRule = (line: string | undefined) => line?.includes('|') && splitRow(line).every((c) => /^:?-+:?$/.test(c))
+const item = /^(\s*)([-*+]|\d{1,9}[.)])\s([^]*)/
 
 interface Block {
   element: ComponentChildren
@@ -92,7 +93,7 @@ interface Block {
 }
 
 function fence(lines: string[], i: number): Block | undefined {
-  const open = /^\s*(```+|~~~+)\s*(\S*)/.exec(lines[i]!)
+  const open = /^\s*(```+|~~~+)/.exec(lines[i]!)
   if (!open) return undefined
   let end = i + 1
   while (end < lines.length && !lines[end]!.trim().startsWith(open[1]!)) end++
@@ -120,7 +121,7 @@ function table(lines: string[], i: number): Block | undefined {
   return { element, next: end }
 }
 
-function list(lines: string[], i: number): Block | undefined {
+function list(lines: string[], i: number, depth: number): Block | undefined {
   const first = item.exec(lines[i]!)
   if (!first) return undefined
   const ordered = /\d/.test(first[2]!)
@@ -131,7 +132,7 @@ function list(lines: string[], i: number): Block | undefined {
     const m = item.exec(line)
     if (m && m[1]!.length <= first[1]!.length + 1) {
       if (/\d/.test(m[2]!) !== ordered) break
-      items.push([m[3]!])
+      items.push([m[3]!.trim()])
     } else if (line.trim() === '' ? item.test(lines[end + 1] ?? '') || /^\s{2,}\S/.test(lines[end + 1] ?? '') : /^\s{2,}/.test(line) || !isBlock(line)) {
       items.at(-1)!.push(line.replace(/^\s{1,4}/, ''))
     } else break
@@ -139,25 +140,26 @@ function list(lines: string[], i: number): Block | undefined {
   const children = items.map((text) => {
     const task = /^\[([ xX])\] /.exec(text[0]!)
     if (task) text[0] = `${task[1] === ' ' ? '☐' : '☑'} ${text[0]!.slice(4)}`
-    return <li class={task ? 'task' : undefined}>{text.length === 1 ? <Inline text={text[0]!} /> : blocks(text)}</li>
+    return <li class={task ? 'task' : undefined}>{text.length === 1 ? <Inline text={text[0]!} /> : blocks(text, depth + 1)}</li>
   })
   return { element: ordered ? <ol start={parseInt(first[2]!, 10)}>{children}</ol> : <ul>{children}</ul>, next: end }
 }
 
 const isBlock = (line: string) => /^\s*(#{1,6}\s|```|~~~|>|[-*+]\s|\d+[.)]\s)/.test(line)
 
-function blocks(lines: string[]): ComponentChildren[] {
+function blocks(lines: string[], depth = 0): ComponentChildren[] {
+  if (depth > 20) return [lines.join('\n')] // drawing deeper ones could exhaust the stack
   const out: ComponentChildren[] = []
   for (let i = 0; i < lines.length; ) {
     const line = lines[i]!
-    const heading = /^\s{0,3}(#{1,6})\s+(.*?)#*$/.exec(line)
-    const known = fence(lines, i) ?? table(lines, i) ?? list(lines, i)
+    const heading = /^\s{0,3}(#{1,6})\s([^]*)/.exec(line)
+    const known = fence(lines, i) ?? table(lines, i) ?? list(lines, i, depth)
     if (!line.trim()) i++
     else if (known) {
       out.push(known.element)
       i = known.next
     } else if (heading) {
-      out.push(<p class={`md-h md-h${heading[1]!.length}`}><Inline text={heading[2]!} /></p>)
+      out.push(<p class={`md-h md-h${heading[1]!.length}`}><Inline text={heading[2]!.trim().replace(/ #+$/, '')} /></p>)
       i++
     } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
       out.push(<hr />)
@@ -165,7 +167,7 @@ function blocks(lines: string[]): ComponentChildren[] {
     } else if (/^\s*>/.test(line)) {
       let end = i
       while (end < lines.length && /^\s*>/.test(lines[end]!)) end++
-      out.push(<blockquote>{blocks(lines.slice(i, end).map((l) => l.replace(/^\s*>\s?/, '')))}</blockquote>)
+      out.push(<blockquote>{blocks(lines.slice(i, end).map((l) => l.replace(/^\s*>\s?/, '')), depth + 1)}</blockquote>)
       i = end
     } else {
       let end = i + 1
@@ -180,8 +182,11 @@ function blocks(lines: string[]): ComponentChildren[] {
 /** maxMarkdown is how long a text may be to be drawn as Markdown. */
 export const maxMarkdown = 60_000
 
-export const Markdown = ({ text }: { text: string }) => <div class="markdown">{blocks(text.split(/\r?\n/))}</div>
+/** Markdown draws a text; one that is longer than maxMarkdown as it is. */
+export const Markdown = ({ text }: { text: string }) => (
+  <div class="markdown">{text.length > maxMarkdown ? <pre class="snippet" tabIndex={0}>{text}</pre> : blocks(text.split(/\r?\n/))}</div>
+)
 
 /** looksLikeMarkdown reports whether a text has marks that plain text does not have. */
 export const looksLikeMarkdown = (text: string): boolean =>
-  text.length <= maxMarkdown && /^(#{1,6} |[-*] |\d+\. |```|> |\|.*\|)|\*\*[^*]+\*\*|\[[^\]]+\]\(http/m.test(text)
+  text.length <= maxMarkdown && /^(#{1,6} |[-*] |\d+\. |```|> |\|.*\|)|\*\*[^*]+\*\*|\[[^[\]]+\]\(http/m.test(text)

@@ -10,7 +10,7 @@ import type { Call, Failure, Problem as Finding } from '../types'
 import { now } from './clock'
 import { Log } from './log'
 import { CopyButton, copy, Key, layout, Menu, Problem, setLayout, Tabs } from './kit'
-import { canOpen, Link, looksLikeMarkdown, Markdown } from './markdown'
+import { canOpen, Link, looksLikeMarkdown, Markdown, maxMarkdown } from './markdown'
 import { TextView } from './text'
 import { JSONTree } from './tree'
 
@@ -157,7 +157,7 @@ export function Content({ item, index, several }: { item: Item; index: number; s
     )
   }
   if (item.text === undefined) return <JSONTree root={node} label={`Content ${index + 1}`} id={`content-${index}`} />
-  const rich = value !== undefined || (item.text.length < 60_000 && (mime === 'text/markdown' || looksLikeMarkdown(item.text)))
+  const rich = value !== undefined || (item.text.length <= maxMarkdown && (mime === 'text/markdown' || looksLikeMarkdown(item.text)))
   return (
     <div class="content-text">
       {bar(rich)}

@@ -2,14 +2,15 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { failureOf } from '../api'
 import { plural } from '../format'
-import { isDestructive, saveCall } from '../saved'
+import { saveCall } from '../saved'
 import { useKeys } from '../keys'
 import { address, go } from '../route'
 import { type Session, timeout } from '../session'
 import { callsVersion, savedFile, say, source, sources } from '../store'
 import type { Finding } from '../types'
-import { Dialog } from './dialog'
+import { linked, useConsent } from './consent'
 import { Badge, Key, layout, Problem, Splitter, toneOfSeverity } from './kit'
 import { looksLikeMarkdown, Markdown } from './markdown'
 import { Result, copyMenu, toggleWrap } from './result'
@@ -35,28 +36,25 @@ export interface Action {
 export function Work({ head, action, children, before }: { head: ComponentChildren; action: Action; children: ComponentChildren; before?: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null)
   const wide = useSignal(false)
-  const asks = useSignal(false)
   const { session } = action
+  const [ask, question, withdraw] = useConsent(action.verb, true)
   useLayoutEffect(() => {
     const element = box.current!
     const observer = new ResizeObserver(() => (wide.value = element.clientWidth >= beside))
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
-  const run = async (sendAnyway = false) => {
+  const run = (sendAnyway = false) => {
     const params = action.params()
     if ('problem' in params) {
       session.attempted.value = true
       say(params.problem)
       return
     }
-    if (session.fromLink && isDestructive(session.source, action.method, action.name) && !asks.value) {
-      asks.value = true
-      return
-    }
-    asks.value = false
-    if (await session.send(action.method, params.text, sendAnyway || !!action.unchecked)) return
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid=true], .field.wrong select, .field.wrong button')?.focus())
+    ask(linked(session, action.method, action.name), async () => {
+      if (await session.send(action.method, params.text, sendAnyway || !!action.unchecked)) return
+      requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid=true], .field.wrong select, .field.wrong button')?.focus())
+    })
   }
   const save = async () => {
     const params = action.params()
@@ -64,7 +62,7 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
     try {
       say(`Saved as “${await saveCall(session.source, action.method, params.text)}”`)
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error))
+      say(failureOf(error).text)
     }
   }
   const compare = () => {
@@ -76,8 +74,8 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
     tabs?.[n - 1]?.click()
   }
   useKeys({
-    'Mod+Enter': () => void run(),
-    Escape: () => session.cancel(),
+    'Mod+Enter': () => run(),
+    Escape: () => (question ? withdraw() : session.cancel()),
     s: () => void save(),
     c: () => copyMenu(),
     w: toggleWrap,
@@ -107,13 +105,14 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
           {children}
           {session.failure.value && <Problem of={session.failure.value} />}
         </div>
+        {question}
         <div class="call-bar">
-          <button type="button" class="primary" onClick={() => void run()} aria-keyshortcuts="Control+Enter">
+          <button type="button" class="primary" onClick={() => run()} aria-keyshortcuts="Control+Enter">
             {action.verb} <Key of="Mod" />
             <Key of="Enter" />
           </button>
           {action.canSendAnyway && refused && (
-            <button type="button" class="warn-button" onClick={() => void run(true)}>
+            <button type="button" class="warn-button" onClick={() => run(true)}>
               Send anyway
             </button>
           )}
@@ -152,20 +151,6 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
         {before}
         <Result id={id} before={last} verb={action.verb} />
       </div>
-      {asks.value && (
-        <Dialog title={`${action.verb} ${action.name}?`} onClose={() => (asks.value = false)}>
-          <p>The arguments came with a link, and this tool may change or delete something.</p>
-          <pre class="snippet">{session.draft.text.value.slice(0, 2000)}</pre>
-          <div class="buttons">
-            <button type="button" class="primary" onClick={() => void run()}>
-              {action.verb}
-            </button>
-            <button type="button" data-first onClick={() => (asks.value = false)}>
-              Do nothing
-            </button>
-          </div>
-        </Dialog>
-      )}
     </div>
   )
 }

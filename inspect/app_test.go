@@ -1,0 +1,32 @@
+package inspect
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A request of a user interface ends like a call of the page, so it cannot occupy a connection for good.
+func TestAppRequestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := Handler(nil, nil)
+		defer in.Close()
+		a := &appSource{t: &target{
+			in: in,
+			id: 1,
+		}}
+		began := time.Now()
+		err := a.made(t.Context(), "tools/call", "hang", func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if err == nil || !strings.Contains(err.Error(), "tools/call: no answer within 1m0s") {
+			t.Errorf("a call without an answer: %v", err)
+		}
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("it ended after %v", took)
+		}
+	})
+}
