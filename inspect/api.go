@@ -110,7 +110,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return badRequest("the request is not the JSON that is expected: %v", err)
+		return badRequest("invalid request: %v", err)
 	}
 	return nil
 }

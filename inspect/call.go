@@ -192,12 +192,12 @@ func (in *Inspector) serveCall(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Method == "" {
-		return badRequest("a call has a method")
+		return badRequest("the call has no method")
 	}
 	if body.Params != nil &&
 		string(body.Params) != "null" &&
 		!jsonscan.IsObject(body.Params) {
-		return badRequest("params is a JSON object")
+		return badRequest("params must be a JSON object")
 	}
 	if body.Method == "tools/call" && !body.SendAnyway {
 		if err := t.checkArguments(r.Context(), body.Params); err != nil {

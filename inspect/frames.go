@@ -323,7 +323,7 @@ func (c *copied) as(form string) (string, error) {
 	case "call":
 		return c.saved(), nil
 	}
-	return "", badRequest("as is frame, curl, slipway, gotest or call")
+	return "", badRequest("unknown format %q: use frame, curl, slipway, gotest or call", form)
 }
 
 // curl returns a command that sends the same request.

@@ -82,7 +82,9 @@ func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, 
 // check returns why a request is refused, or nil.
 func (g *guard) check(r *http.Request) *Failure {
 	if !g.knowsHost(r.Host) {
-		return failure(http.StatusMisdirectedRequest, "host", "this page has another address than %q", hostOf(r.Host))
+		f := failure(http.StatusMisdirectedRequest, "host", "host name %q is not allowed", hostOf(r.Host))
+		f.Hint = "open the address that slipway inspect printed, or start it with --host NAME"
+		return f
 	}
 	if !isAPI(r.URL.Path) {
 		return nil

@@ -27,8 +27,9 @@ type Options struct {
 	Hosts []string
 	// Base is the path at which the handler is mounted, for example /inspect/; "" means /.
 	Base string
-	// Environment is searched for secrets, as NAME=value. Their values are redacted in
-	// everything the page shows, in addition to credentials in known formats.
+	// Environment is searched for secrets, as NAME=value. Their values are redacted in messages,
+	// errors and stderr lines, in addition to credentials in known formats. Definitions, questions
+	// and completions are shown as the server sent them.
 	Environment []string
 	// MaxFrames and MaxBytes limit the messages to keep; 0 means 100,000 and 64 MiB. The
 	// bodies of larger messages are in files, which are removed by Close.

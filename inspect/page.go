@@ -78,7 +78,7 @@ func unpack(packed []byte) []byte {
 func (p *pageFiles) serve(w http.ResponseWriter, r *http.Request, boot *bootData) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		writeFailure(w, failure(http.StatusMethodNotAllowed, "method", "a page is only read"))
+		writeFailure(w, failure(http.StatusMethodNotAllowed, "method", "%s is not allowed: use GET", r.Method))
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")

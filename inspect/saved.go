@@ -178,7 +178,7 @@ func (in *Inspector) verify(made *call, saved json.RawMessage) ([]calltest.Probl
 		return problems, nil
 	}
 	if len(file.Calls) != 1 {
-		return nil, badRequest("saved is a saved call")
+		return nil, badRequest("the member saved must be one saved call")
 	}
 	if made == nil {
 		return problems, nil

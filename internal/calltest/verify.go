@@ -121,7 +121,7 @@ func (e *expectation) wrongValue(o *Answer) string {
 	case value == nil:
 		return "there is no value " + where
 	case (e.contains != nil || e.matches != nil) && !value.Is(tree.String):
-		return "the value " + where + " is no text: " + excerpt(value.AppendJSON(nil))
+		return "the value " + where + " is not text: " + excerpt(value.AppendJSON(nil))
 	case e.contains != nil && !strings.Contains(value.Text, e.contains.Text):
 		got := excerpt(value.AppendJSON(nil))
 		return fmt.Sprintf("the text %s is %s, which does not contain %q", where, got, e.contains.Text)
