@@ -25,7 +25,11 @@ func newReplay() *cobra.Command {
 		Long: `Send the requests of a recording to a source, and compare its answers with the
 recorded ones. Each line of stdout is one value that differs, with its JSON
 pointer. Lists of tools, prompts and resources are compared as a whole, and _meta
-is ignored. The exit code is 1 if there is a difference.
+is ignored. The exit code is 1 if an answer differs or is missing, or if there
+was none to compare.
+
+Secrets are redacted in the answers as in the recording, where [redacted] stands
+for any text. Requests with a redacted argument are skipped.
 
 Calls of tools that are not marked readOnlyHint may change something. On a
 terminal you are asked once; otherwise they are skipped unless --yes is set.
@@ -55,6 +59,7 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 					allowed = nil
 				}
 				o.Changes = changes(cmd, allowed)
+				o.Environment = os.Environ()
 				t := newTracker(cmd, countOnly)
 				done := int64(0)
 				o.Done = func(*mcplog.Outcome) {
@@ -67,11 +72,14 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 				if errors.As(err, &path) {
 					return usage("a path begins with $., such as $.content.0.text", "replay: --ignore: %v", err)
 				}
-				if err != nil {
+				if err != nil && len(outcomes) == 0 {
 					return answered("replay", err)
 				}
-				if err := showList(cmd, "requests", outcomes, printOutcomes); err != nil {
-					return err
+				if shown := showList(cmd, "requests", outcomes, printOutcomes); shown != nil {
+					return shown
+				}
+				if err != nil {
+					return answered("replay", err)
 				}
 				return summary(cmd, outcomes)
 			})
@@ -111,12 +119,16 @@ func changes(cmd *cobra.Command, told *bool) func(tool string) bool {
 	}
 }
 
-// printOutcomes prints a line for each difference.
+// printOutcomes prints a line for each difference and each missing answer.
 func printOutcomes(w io.Writer, outcomes []*mcplog.Outcome) error {
 	for _, o := range outcomes {
+		request := visible.Line(strings.TrimSpace(o.Method + " " + o.Name))
+		if o.Error != "" {
+			fmt.Fprintf(w, "%s: %s\n", request, visible.Line(o.Error))
+		}
 		for _, d := range o.Differences {
 			fmt.Fprintf(w, "%s %s\n  - %s\n  + %s\n",
-				visible.Line(strings.TrimSpace(o.Method+" "+o.Name)), visible.Line(d.Pointer), excerpt(d.Before), excerpt(d.After))
+				request, visible.Line(d.Pointer), excerpt(d.Before), excerpt(d.After))
 		}
 	}
 	return nil
@@ -136,33 +148,58 @@ func excerpt(value []byte) string {
 	return visible.Line(string(value))
 }
 
-// summary reports how many answers differ, as an error if any do.
+// skipReasons are the reasons for which requests are skipped, with what is reported, and the next
+// step.
+var skipReasons = []struct{ reason, text, hint string }{
+	{mcplog.NotReadOnly, "not marked readOnlyHint", "--yes calls these tools as well"},
+	{mcplog.RedactedArguments, "arguments are redacted in the recording", "record the same calls without secrets"},
+	{mcplog.RedactedAnswer, "answers to questions of the server are redacted in the recording", ""},
+}
+
+// summary reports how many answers differ or are missing, as an error if any are, or if none was
+// compared.
 func summary(cmd *cobra.Command, outcomes []*mcplog.Outcome) error {
-	differ := 0
-	skipped := 0
-	for _, o := range outcomes {
-		if len(o.Differences) > 0 {
-			differ++
-		}
-		if o.Skipped != "" {
-			skipped++
-		}
-	}
 	if len(outcomes) == 0 {
 		return no("record a client that calls tools or lists them", "replay: the recording has no answers to compare")
 	}
-	stderr := cmd.ErrOrStderr()
-	if skipped > 0 {
-		say(stderr, "%s skipped: not marked readOnlyHint", count(skipped, "call"))
-		hint(stderr, "--yes calls these tools as well")
-	}
-	if differ > 0 {
-		verb := "differ"
-		if differ == 1 {
-			verb = "differs"
+	differ, missing, compared := 0, 0, 0
+	skipped := make(map[string]int)
+	for _, o := range outcomes {
+		switch {
+		case o.Skipped != "":
+			skipped[o.Skipped]++
+		case o.Error != "":
+			missing++
+		default:
+			compared++
 		}
-		return no("", "replay: %d of %s %s", differ, count(len(outcomes)-skipped, "answer"), verb)
+		if len(o.Differences) > 0 {
+			differ++
+		}
 	}
-	say(stderr, "%s, no differences", count(len(outcomes)-skipped, "answer"))
+	stderr := cmd.ErrOrStderr()
+	for _, r := range skipReasons {
+		if n := skipped[r.reason]; n > 0 {
+			say(stderr, "%s skipped: %s", count(n, "request"), r.text)
+			if r.hint != "" {
+				hint(stderr, r.hint)
+			}
+		}
+	}
+	verb := "differ"
+	if differ == 1 {
+		verb = "differs"
+	}
+	switch {
+	case missing > 0 && compared > 0:
+		return no("", "replay: %d of %s %s, %d more missing", differ, count(compared, "answer"), verb, missing)
+	case missing > 0:
+		return no("--timeout sets how long to wait for each", "replay: %s missing", count(missing, "answer"))
+	case compared == 0:
+		return no("", "replay: no answer was compared: every request was skipped")
+	case differ > 0:
+		return no("", "replay: %d of %s %s", differ, count(compared, "answer"), verb)
+	}
+	say(stderr, "%s, no differences", count(compared, "answer"))
 	return nil
 }

@@ -74,6 +74,7 @@ func Open(ctx context.Context, src mcp.Source, opts *Options) *Conn {
 			DrainTimeout: time.Second,
 		}) // its requests have failed already
 		_ = serverOut.Close()
+		_ = serverIn.Close() // so that requests fail
 	}()
 	go c.read()
 	return c
@@ -125,11 +126,12 @@ func (c *Conn) answer(question *peer.Message) []byte {
 }
 
 // Request sends a request and waits for its response, which is a result or an error of the
-// protocol. The error is the end of the connection, the timeout or that of ctx.
+// protocol. The error is the end of the connection, the timeout, which cancels the request, or that
+// of ctx. It does not name the method.
 func (c *Conn) Request(ctx context.Context, method string, params json.RawMessage) (*peer.Message, error) {
 	c.id++
 	if _, err := c.out.Write(append(peer.AppendRequest(nil, c.id, method, params), '\n')); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the connection ended: %w", err)
 	}
 	timer := time.NewTimer(c.opts.Timeout)
 	defer timer.Stop()
@@ -137,13 +139,16 @@ func (c *Conn) Request(ctx context.Context, method string, params json.RawMessag
 		select {
 		case got := <-c.responses:
 			if got.err != nil {
-				return nil, fmt.Errorf("%s: %w", method, got.err)
+				return nil, fmt.Errorf("the connection ended: %w", got.err)
 			}
 			if peer.Number(got.m.ID) == c.id {
 				return &got.m, nil
 			}
 		case <-timer.C:
-			return nil, fmt.Errorf("%s: no response within %v", method, c.opts.Timeout)
+			cancel := fmt.Appendf(nil, `{"requestId":%d}`, c.id)
+			// If it fails, so does the next request.
+			_, _ = c.out.Write(append(peer.Notification("notifications/cancelled", cancel), '\n'))
+			return nil, fmt.Errorf("no response within %v", c.opts.Timeout)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -159,7 +164,7 @@ func (c *Conn) Initialize(ctx context.Context, params json.RawMessage) error {
 	}
 	m, err := c.Request(ctx, "initialize", params)
 	if err != nil {
-		return err
+		return fmt.Errorf("initialize: %w", err)
 	}
 	if m.Failure != nil {
 		return fmt.Errorf("initialize: %s", m.Failure)

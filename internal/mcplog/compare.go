@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -47,6 +49,10 @@ type comparison struct {
 	lists []string
 	// ignoreMeta skips the members _meta of the protocol.
 	ignoreMeta bool
+	// redacted lets [redacted] in the first value stand for any text of the second, and for any
+	// value if it is the whole text. Where such values differ, the second is not shown, because
+	// it may contain the secret.
+	redacted bool
 	// found are the differences so far, at most maxDifferences.
 	found []Difference
 }
@@ -100,13 +106,39 @@ func (c *comparison) values(pointer string, a, b any) {
 	}
 	before := encode(a)
 	after := encode(b)
-	if !bytes.Equal(before, after) {
+	if !bytes.Equal(before, after) && !(c.redacted && standsFor(a, b)) {
 		c.add(pointer, before, after)
 	}
 }
 
+// standsFor reports whether a value with [redacted] may have been b.
+func standsFor(a, b any) bool {
+	pattern, ok := a.(string)
+	if !ok || !strings.Contains(pattern, secrets.Redacted) {
+		return false
+	}
+	if pattern == secrets.Redacted {
+		return true
+	}
+	text, ok := b.(string)
+	if !ok {
+		return false
+	}
+	parts := strings.Split(pattern, secrets.Redacted)
+	text, ok = strings.CutPrefix(text, parts[0])
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(text, part)
+		text = after
+		ok = ok && found
+	}
+	return ok && strings.HasSuffix(text, parts[len(parts)-1])
+}
+
 // add adds a difference. A nil text means that the value is missing.
 func (c *comparison) add(pointer string, before, after json.RawMessage) {
+	if c.redacted && after != nil && bytes.Contains(before, []byte(secrets.Redacted)) {
+		after = encode(secrets.Redacted)
+	}
 	if len(c.found) < maxDifferences {
 		c.found = append(c.found, Difference{
 			Pointer: pointer,

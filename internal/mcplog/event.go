@@ -25,6 +25,8 @@ type Header struct {
 	By string `json:"by,omitempty"`
 	// Sources are the servers, by the numbers in [Event.Source].
 	Sources []Source `json:"sources,omitempty"`
+	// Redact are the paths of [WriterOptions.Redact].
+	Redact []string `json:"redact,omitempty"`
 }
 
 // Source is a server in a recording.

@@ -74,6 +74,13 @@ func (l *library) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*m
 // or by the server.
 func record(t *testing.T, atClient bool, opts *mcplog.WriterOptions, talk func(src *client.Source)) []byte {
 	t.Helper()
+	return recordOf(t, &library{edition: "first"}, atClient, opts, talk)
+}
+
+// recordOf is record for another source than the first edition of the library.
+func recordOf(t *testing.T, of mcp.Source, atClient bool, opts *mcplog.WriterOptions,
+	talk func(src *client.Source)) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	w, err := mcplog.NewWriter(&out, &mcplog.Header{By: "test"}, opts)
 	if err != nil {
@@ -85,7 +92,7 @@ func record(t *testing.T, atClient bool, opts *mcplog.WriterOptions, talk func(s
 	} else {
 		atServer = w.Tap(0)
 	}
-	web := httptest.NewServer(server.New(&library{edition: "first"}, &server.Options{Tap: atServer}).HTTPHandler(nil))
+	web := httptest.NewServer(server.New(of, &server.Options{Tap: atServer}).HTTPHandler(nil))
 	t.Cleanup(web.Close)
 	src, err := client.Open(t.Context(), &client.Endpoint{URL: web.URL}, &client.Options{Tap: near})
 	if err != nil {

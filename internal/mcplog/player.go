@@ -186,11 +186,16 @@ func (s *Script) answer(m *peer.Message) []byte {
 	}
 	x := t.responses[t.next]
 	t.next = min(t.next+1, len(t.responses)-1)
-	if x.Failure == nil {
-		return peer.Result(m.ID, x.Result)
+	return response(m.ID, x.Result, x.Failure)
+}
+
+// response returns a message with a result, or with an error object.
+func response(id, result, failure []byte) []byte {
+	if failure == nil {
+		return peer.Result(id, result)
 	}
-	out := append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...)
-	return append(append(append(out, `,"error":`...), x.Failure...), '}')
+	out := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	return append(append(append(out, `,"error":`...), failure...), '}')
 }
 
 // missing answers a request that was not recorded.

@@ -62,6 +62,7 @@ func NewWriter(w io.Writer, h *Header, opts *WriterOptions) (*Writer, error) {
 	}
 	first := *h
 	first.Format = Version
+	first.Redact = l.opts.Redact
 	if err := l.line(&first); err != nil {
 		return nil, err
 	}

@@ -125,7 +125,8 @@ func (s *Scanner) find(text string, depth int, variables *variableSet) []Match {
 }
 
 const (
-	redacted = "[redacted]"
+	// Redacted replaces a secret in a text.
+	Redacted = "[redacted]"
 	// maxRedactions limits the rounds of replacement. If a text still contains secrets after
 	// that, it is replaced as a whole.
 	maxRedactions = 8
@@ -143,10 +144,10 @@ func (s *Scanner) Redact(text string) string {
 			found = append(found, text[m.Start:m.End])
 		}
 		for _, secret := range found {
-			text = strings.ReplaceAll(text, secret, redacted)
+			text = strings.ReplaceAll(text, secret, Redacted)
 		}
 	}
-	return redacted
+	return Redacted
 }
 
 // settle sorts matches by position and drops those that overlap a more certain one.

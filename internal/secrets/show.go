@@ -31,14 +31,14 @@ func Command(argv []string) []string {
 		name, value, assigned := strings.Cut(word, "=")
 		switch {
 		case assigned && value != "" && Name(strings.TrimLeft(name, "-")):
-			shown[i] = name + "=" + redacted
+			shown[i] = name + "=" + Redacted
 		case i > 0 && strings.HasPrefix(argv[i-1], "-") &&
 			!strings.HasPrefix(word, "-") && isSecretOption(argv[i-1]):
-			shown[i] = redacted
+			shown[i] = Redacted
 		case strings.Contains(word, "://"):
 			shown[i] = showURL(word)
 		case Known(word) != "":
-			shown[i] = redacted
+			shown[i] = Redacted
 		}
 	}
 	return shown
@@ -54,7 +54,7 @@ func showURL(word string) string {
 	scheme := strings.LastIndexAny(word[:strings.Index(word, "://")], "=:,") + 1
 	shown := word[:scheme] + URL(word[scheme:])
 	if Known(strings.Replace(shown, "redacted@", "", 1)) != "" {
-		return redacted // in its path
+		return Redacted // in its path
 	}
 	return shown
 }
