@@ -22,6 +22,7 @@ type Script struct {
 	mu sync.Mutex
 	// answers are the recorded responses by request.
 	answers map[string]*turns
+	methods map[string]bool     // those of the requests with a response
 	names   map[string][]string // the recorded names, by method
 	seen    map[string]bool     // method and name of each
 }
@@ -38,6 +39,7 @@ type turns struct {
 func NewScript(rec *Recording) *Script {
 	s := &Script{
 		answers: make(map[string]*turns),
+		methods: make(map[string]bool),
 		names:   make(map[string][]string),
 		seen:    make(map[string]bool),
 	}
@@ -64,11 +66,11 @@ func (s *Script) addLists(rec *Recording) {
 		upstream = rec.side(false, false)
 	}
 	for _, r := range requests {
-		if s.recorded(r.list) {
+		if s.methods[r.list] {
 			continue
 		}
 		s.add(slices.DeleteFunc(slices.Clone(upstream), func(x *Exchange) bool { return x.Method != r.list }))
-		if s.recorded(r.list) || !s.recorded(r.method) {
+		if s.methods[r.list] || !s.methods[r.method] {
 			continue
 		}
 		s.add([]*Exchange{{
@@ -77,16 +79,6 @@ func (s *Script) addLists(rec *Recording) {
 			Result:   s.namesOf(r.method, lists[r.list], r.member),
 		}})
 	}
-}
-
-// recorded reports whether the script has an answer to a request of a method.
-func (s *Script) recorded(method string) bool {
-	for key := range s.answers {
-		if strings.HasPrefix(key, method+" ") {
-			return true
-		}
-	}
-	return false
 }
 
 // namesOf returns the result of a list that has the recorded names with a result.
@@ -133,6 +125,7 @@ func (s *Script) add(exchanges []*Exchange) {
 		if x.Response == nil {
 			continue
 		}
+		s.methods[x.Method] = true
 		key := keyOf(x.Method, x.Params)
 		if s.answers[key] == nil {
 			s.answers[key] = &turns{}
@@ -205,7 +198,7 @@ func (s *Script) missing(m *peer.Message) []byte {
 	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		return peer.Result(m.ID, []byte(`{}`))
 	}
-	if !s.recorded(method) {
+	if !s.methods[method] {
 		return peer.Failure(m.ID, int(mcp.CodeMethodNotFound),
 			"the recording has no answer to "+method)
 	}
