@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ func newRecord() *cobra.Command {
 Replace the command of a server in the config file of a client by this command.
 The recording has every message as it was sent, with its time, and, if SOURCE is
 one server, the messages to it, its stderr and the steps of connecting to it.
+An existing file is never replaced: with {time} in its name, each start has its own.
 
 Credentials are redacted: in known formats, from the environment and in headers
 that are not known to be public. --redact redacts values by their path in a
@@ -46,13 +48,13 @@ requests again and compares the answers.
 		Example: `  slipway record examples/http-reference -o http.mcplog
   slipway record examples/http-reference -o pin.mcplog --redact \
       '$.params.arguments.pin'
-  slipway record -o more.mcplog -- slipway serve --stdio examples/http-reference`,
+  slipway record -o 'more-{time}.mcplog' -- slipway serve --stdio examples/http-reference`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.run(cmd, args[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&r.output, "output", "o", "", "new `FILE` for the recording, *.mcplog")
+	flags.StringVarP(&r.output, "output", "o", "", "new `FILE` for the recording, *.mcplog; {time} in it is replaced")
 	flags.StringArrayVar(&r.redact, "redact", nil,
 		"redact the values at this `PATH`, such as $.params.arguments.pin; * means any name (repeatable)")
 	bundleFlags(cmd)
@@ -103,9 +105,9 @@ func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
 		stem, _, _ := strings.Cut(filepath.Base(r.output), ".")
 		return nil, usage("such as "+stem+".mcplog", "%s: the name of a recording must end in .mcplog", r.output)
 	}
-	file, err := os.OpenFile(r.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := r.create(time.Now())
 	if errors.Is(err, fs.ErrExist) {
-		return nil, badInput("choose another name, or delete it", "%s already exists", r.output)
+		return nil, badInput("choose another name, such as one with {time}, or delete it", "%s already exists", r.output)
 	}
 	if err != nil {
 		return nil, badInput("choose a file in a folder that exists and that you may write to",
@@ -128,10 +130,30 @@ func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
 	})
 	if err != nil {
 		_ = file.Close() // nothing of use is in it
-		_ = os.Remove(r.output)
+		_ = os.Remove(file.Name())
 		return nil, usage(`a path begins with $., such as $.params.arguments.pin`, "%s: --redact: %v", cmd.Name(), err)
 	}
 	return &recording{file, writer}, nil
+}
+
+// timeMark is replaced by the time in the name of a recording, so that each has its own.
+const timeMark = "{time}"
+
+// maxSameTime is how many recordings of one second have a name.
+const maxSameTime = 1000
+
+// create creates the file. Where a name with a time exists already, the time gets a number: a
+// client may start several servers at once.
+func (r *recorder) create(now time.Time) (*os.File, error) {
+	stamp := now.Format("20060102-150405")
+	for n := 1; ; n++ {
+		name := strings.ReplaceAll(r.output, timeMark, stamp)
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) || name == r.output || n == maxSameTime {
+			return file, err
+		}
+		stamp = now.Format("20060102-150405-") + strconv.Itoa(n+1)
+	}
 }
 
 // close closes the file, and removes a recording without any event: the name is free for

@@ -661,7 +661,7 @@ func (f *serveFlags) loggingSettings() []setting {
 			flag:  "record",
 			field: &f.recorder.output,
 			usage: "record all messages with clients in this new `FILE`.mcplog, with arguments and results but without known " +
-				"secrets",
+				"secrets; {time} in its name is replaced",
 			resolve: settings.ResolvePath,
 			restart: true,
 			probe:   probeFolder,
