@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -112,7 +113,7 @@ func (a Argument) Typed() string {
 // IsRecording reports whether the argument is a recorded conversation (.mcplog).
 func (a Argument) IsRecording() bool {
 	t := parse(string(a))
-	return t.argv == nil && t.url == nil && isRecording(t.arg)
+	return t.argv == nil && t.url == nil && mcplog.IsRecording(t.arg)
 }
 
 // IsDefinitions reports whether the argument is a file of server definitions.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
@@ -101,10 +102,11 @@ func detect(arg string) (*target, error) {
 		return t, nil
 	}
 	var err error
-	if t.info, err = stat(t.arg); err != nil {
+	path, _ := mcplog.SplitServer(t.arg)
+	if t.info, err = stat(path); err != nil {
 		return nil, err
 	}
-	t.form = formOfPath(t.arg, t.info)
+	t.form = formOfPath(path, t.info)
 	return t, nil
 }
 
@@ -126,7 +128,7 @@ func formOfPath(arg string, info fs.FileInfo) form {
 	case filepath.Base(arg) == manifest && hasMember(arg, "serverInfo", "capabilities"):
 		// Rather than definitions, which some programs also call mcp.json.
 		return siteManifest
-	case isRecording(arg):
+	case mcplog.IsRecording(arg):
 		return recording
 	case stax.FormatOf(arg) != 0:
 		return definitions

@@ -3,7 +3,6 @@ package open
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
@@ -11,14 +10,19 @@ import (
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
-// isRecording reports whether a file name is that of a recording.
-func isRecording(name string) bool {
-	return hasExt(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".mcplog")
-}
-
-// openRecording opens a server that answers as a recording does.
+// openRecording opens a server that answers as a recording does, or as one of its servers does:
+// arg is FILE or FILE#NAME.
 func openRecording(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
-	rec, err := mcplog.ReadFile(arg)
+	rec, err := mcplog.ReadServer(arg)
+	var several *mcplog.ServerError
+	if errors.As(err, &several) {
+		return nil, &Error{
+			Arg:  arg,
+			Why:  err.Error(),
+			Err:  err,
+			Hint: several.Hint(),
+		}
+	}
 	var bad *mcplog.FormatError
 	if errors.As(err, &bad) {
 		return nil, &Error{

@@ -42,7 +42,11 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 			if cmd.ArgsLenAtDash() >= 0 {
 				args[0], args[1] = args[1], args[0] // the file comes first
 			}
-			rec, err := mcplog.ReadFile(args[0])
+			rec, err := mcplog.ReadServer(args[0])
+			var several *mcplog.ServerError
+			if errors.As(err, &several) {
+				return badInput(several.Hint(), "%s: %v", args[0], err)
+			}
 			var bad *mcplog.FormatError
 			if errors.As(err, &bad) {
 				return badInput("slipway record SOURCE -o FILE writes a recording", "%s: %v", args[0], err)
