@@ -194,15 +194,17 @@ func summary(cmd *cobra.Command, outcomes []*mcplog.Outcome) error {
 	if differ == 1 {
 		verb = "differs"
 	}
+	answers := count(compared+missing, "answer")
+	const more = "--timeout sets how long to wait for each"
 	switch {
-	case missing > 0 && compared > 0:
-		return no("", "replay: %d of %s %s, %d more missing", differ, count(compared, "answer"), verb, missing)
+	case differ > 0 && missing > 0:
+		return no(more, "replay: %d of %s %s, %d missing", differ, answers, verb, missing)
+	case differ > 0:
+		return no("", "replay: %d of %s %s", differ, answers, verb)
 	case missing > 0:
-		return no("--timeout sets how long to wait for each", "replay: %s missing", count(missing, "answer"))
+		return no(more, "replay: %d of %s missing", missing, answers)
 	case compared == 0:
 		return no("", "replay: no answer was compared: every request was skipped")
-	case differ > 0:
-		return no("", "replay: %d of %s %s", differ, count(compared, "answer"), verb)
 	}
 	say(stderr, "%s, no differences", count(compared, "answer"))
 	return nil

@@ -33,19 +33,23 @@ func recordingOf(ids []int, names []string) string {
 }
 
 func TestOfServer(t *testing.T) {
+	one := recordingOf([]int{1}, []string{"a"})
+	two := recordingOf([]int{1, 2}, []string{"a", "b"})
+	same := recordingOf([]int{1, 2, 3}, []string{"a", "a", "b"})
 	for name, c := range map[string]struct {
 		text   string
 		server string
 		want   string // the answer, or the error
 	}{
-		"the only one":      {recordingOf([]int{1}, []string{"a"}), "", `{"n":1}`},
-		"one of two":        {recordingOf([]int{1, 2}, []string{"a", "b"}), "b", `{"n":2}`},
-		"none of two":       {recordingOf([]int{2, 1}, []string{"b", "a"}), "", "the recording has 2 servers: a, b"},
-		"another":           {recordingOf([]int{1, 2}, []string{"a", "b"}), "c", `the recording has no server "c", but a, b`},
-		"equal names":       {recordingOf([]int{1, 2, 3}, []string{"a", "a", "b"}), "a", `the recording has no server "a", but 1, 2, b`},
-		"by number":         {recordingOf([]int{1, 2}, []string{"a", "a"}), "2", `{"n":2}`},
+		"the only one":      {one, "", `{"n":1}`},
+		"one of two":        {two, "b", `{"n":2}`},
+		"none of two":       {two, "", "the recording has 2 servers: a, b"},
+		"in another order":  {recordingOf([]int{2, 1}, []string{"b", "a"}), "", "the recording has 2 servers: a, b"},
+		"another":           {two, "c", `the recording has no server "c", but a, b`},
+		"equal names":       {same, "a", `the recording has no server "a", but 1, 2, b`},
+		"by number":         {same, "2", `{"n":2}`},
 		"without names":     {recordingOf([]int{1, 2}, []string{"", ""}), "2", `{"n":2}`},
-		"of clients":        {strings.ReplaceAll(recordingOf([]int{1}, []string{"a"}), `"src":1`, `"src":0`), "a", "cannot select"},
+		"of clients":        {strings.ReplaceAll(one, `"src":1`, `"src":0`), "a", "cannot select"},
 		"without a request": {`{"mcplog":1}`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
