@@ -98,7 +98,9 @@ func (rec *Recording) OfServer(name string) (*Recording, error) {
 func (rec *Recording) only(s Source) *Recording {
 	one := *rec
 	one.Header.Sources = []Source{s}
-	one.Events = slices.DeleteFunc(slices.Clone(rec.Events), func(e Event) bool { return e.Source != s.ID })
+	one.Events = slices.DeleteFunc(slices.Clone(rec.Events), func(e Event) bool {
+		return e.Source != s.ID && e.Kind != Gap // which may concern any of them
+	})
 	return &one
 }
 
