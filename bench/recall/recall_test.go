@@ -10,8 +10,8 @@ import (
 // Goals on documents that the weights were not chosen with: the mean over all single
 // phrasings, and with the three phrasings of each question in one call.
 var (
-	goalOne   = eval.Score{At1: 0.58, At5: 0.75}
-	goalThree = eval.Score{At1: 0.75, At5: 0.96}
+	goalOne   = eval.Score{At1: 0.59, At5: 0.78}
+	goalThree = eval.Score{At1: 0.82, At5: 0.97}
 )
 
 // TestHeldCorpora requires the goals as means over the corpora that the weights were not

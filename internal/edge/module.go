@@ -21,7 +21,7 @@ var (
 )
 
 // noLanguage replaces the stemmer for texts in other languages.
-const noLanguage = "const LANGUAGE = { code: '', stops: '', weak: '', elides: false };\n\n" +
+const noLanguage = "const LANGUAGE = { code: '', stops: '', weak: '', related: '', elides: false };\n\n" +
 	"const stem = (word) => word;\n"
 
 // config is what the module knows about its host, in a constant.

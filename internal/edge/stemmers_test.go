@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/search"
 )
 
 // stemmers are the packages of the languages' stemmers, which Snowball's compiler wrote.
@@ -52,8 +54,8 @@ func TestStemmers(t *testing.T) {
 		var b bytes.Buffer
 		fmt.Fprintf(&b, "// The stemmer is generated from %s/%s. Do not edit.\n\n", snowball, stemmers[l.Code])
 		fmt.Fprintf(&b, "/*!\n%s*/\n\n", license)
-		fmt.Fprintf(&b, "const LANGUAGE = { code: %s, stops: %s, weak: %s, elides: %t };\n\n",
-			script(l.Code), script(l.Stops), script(l.Weak), l.Elides)
+		fmt.Fprintf(&b, "const LANGUAGE = { code: %s, stops: %s, weak: %s, related: %s, elides: %t };\n\n",
+			script(l.Code), script(l.Stops), script(l.Weak), script(search.RelatedTerms(l.Code)), l.Elides)
 		if stemmers[l.Code] == "" {
 			t.Fatalf("language %s has no stemmer", l.Code)
 		}

@@ -157,7 +157,7 @@ func Widget(language string) ([]byte, error) {
 	}
 	part, err := widgets.ReadFile("widget/" + baseLanguage(language) + ".js")
 	if err != nil {
-		part = []byte("S={LANGUAGE:{code:\"\",stops:\"\",weak:\"\",elides:false},stem:e=>e};\n")
+		part = []byte("S={LANGUAGE:{code:\"\",stops:\"\",weak:\"\",related:\"\",elides:false},stem:e=>e};\n")
 	}
 	var b bytes.Buffer
 	b.WriteString(Marker + "\n")

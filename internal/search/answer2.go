@@ -40,7 +40,8 @@ type scratch struct {
 // tally accumulates the score of a page.
 type tally struct {
 	score float64
-	has   uint32 // bit set of the query words on the page
+	title float64 // the share of the title's words that are in the query
+	has   uint32  // bit set of the query words on the page
 	// best is the number of the best section and second the score of the next.
 	best           int32
 	first, second2 float64
@@ -107,6 +108,8 @@ func (a *answer2) fetch(terms []wanted) error {
 	}
 	return nil
 }
+
+func (a *answer2) fileOf(term string) int { return a.head.termFileOf(term) }
 
 // postings returns the postings of a term whose file is loaded, or "".
 func (a *answer2) postings(term string) string {
@@ -236,8 +239,9 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 			common := idf(a.head.Pages, max(with, frequent[min(t.group, 31)]))
 			rarity = float64((1-r.FrequentShare)*rarity) + float64(r.FrequentShare*common)
 		}
-		weight := float64(t.weight * rarity)
+		weight := float64(t.weight * (rarity + r.RarityBase))
 		bit := uint32(1) << min(t.group, 31)
+		named := titlePart(t)
 		err := eachPosting(encoded, l, &s.buffer, func(p posting) {
 			if allowed != nil && !allowed[p.page] {
 				return
@@ -250,6 +254,7 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 			part := saturate(r.K1, r.LengthPage, float64(p.weight), float64(l.lengths[p.page])/l.pageMean)
 			if p.title > 0 {
 				part += r.TitleBonus / math.Sqrt(float64(p.title))
+				y.title += named / float64(p.title)
 			}
 			y.score += float64(weight * part)
 			for _, sw := range p.sections {
@@ -266,6 +271,17 @@ func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate,
 		}
 	}
 	return a.collect(groups), nil
+}
+
+// titlePart returns how much a term counts as a word of a title that is in the query.
+func titlePart(t wanted) float64 {
+	switch {
+	case t.compound: // its parts count
+		return 0
+	case t.synonym:
+		return weigh().TitleSynonym
+	}
+	return 1
 }
 
 // mostFrequent returns, for each word of the query, the number of pages with the most frequent of
@@ -309,7 +325,8 @@ func (a *answer2) collect(groups int) []candidate {
 		}
 		score := y.score + float64(r.BestSection*y.first)
 		score += float64(r.SecondSection * y.second2)
-		c.score = float64(score * coverage(r.CoverageBase, y.has, groups))
+		score = float64(score * coverage(r.CoverageBase, y.has, groups))
+		c.score = float64(score * (1 + float64(r.TitleShare*min(1, y.title))))
 		out = append(out, c)
 	}
 	slices.SortFunc(out, byScore)

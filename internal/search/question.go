@@ -26,6 +26,8 @@ type question struct {
 type answerer interface {
 	// fetch loads what is needed to look up terms.
 	fetch(terms []wanted) error
+	// fileOf returns the number of the file that has a term.
+	fileOf(term string) int
 	// has reports whether a page has a term whose file is loaded, and idf is its weight.
 	has(term string) bool
 	idf(term string) float64
@@ -61,7 +63,7 @@ type wanted struct {
 	compound bool
 	literal  bool // digits or a short word: not corrected as a typing error
 	synonym  bool // not a word of the query
-	part     bool // one of several words of a synonym, so not a name for the same thing by itself
+	part     bool // not a name for the same thing by itself: one of several words of a synonym, or related
 }
 
 // candidate is a page with its score for the query.
@@ -410,7 +412,7 @@ func (q *question) distinct(terms []wanted) ([]wanted, error) {
 	return terms, q.fetch(terms)
 }
 
-// addSynonyms adds the other members of the groups of synonyms that the terms belong to.
+// addSynonyms adds the other members of the groups of synonyms that the terms belong to, and related terms.
 func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
 	groups, own := q.synonyms()
 	given := terms
@@ -432,7 +434,43 @@ func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
 			break
 		}
 	}
+	terms = q.addRelated(terms, given)
 	return terms, q.fetch(terms)
+}
+
+// addRelated adds the terms that documentation uses for the given ones, which are those of the query,
+// as far as few more files are loaded for them.
+func (q *question) addRelated(terms, given []wanted) []wanted {
+	table := relations(q.an.lang.Code)
+	most := len(terms) + weigh().MaxRelated
+	files := make(map[int]bool)
+	for _, t := range terms {
+		files[q.fileOf(t.term)] = true
+	}
+	mostFiles := len(files) + weigh().MaxRelatedFiles
+	for _, of := range given {
+		for _, r := range table[of.term] {
+			if findPhrase(given, r.phrase) < 0 {
+				continue
+			}
+			for _, term := range r.terms {
+				file := q.fileOf(term)
+				if len(terms) == most || findPhrase(terms, term) >= 0 || !files[file] && len(files) == mostFiles {
+					continue
+				}
+				files[file] = true
+				terms = append(terms, wanted{
+					term:    term,
+					word:    term,
+					weight:  float64(weigh().AsRelated * of.weight),
+					group:   of.group,
+					synonym: true,
+					part:    true,
+				})
+			}
+		}
+	}
+	return terms
 }
 
 // appendSynonym appends the terms of a synonym of a word of the query that are not wanted yet.

@@ -21,6 +21,10 @@ type ranking struct {
 	LengthSection float64 `json:"lengthSection"`
 	// TitleBonus is for a word of the title; longer titles get less.
 	TitleBonus float64 `json:"titleBonus"`
+	// TitleShare is for a page whose whole title is in the query; a page with a part of it gets that
+	// part. Words of the title that are synonyms or related count TitleSynonym.
+	TitleShare   float64 `json:"titleShare"`
+	TitleSynonym float64 `json:"titleSynonym"`
 	// BestSection and SecondSection are the weights of a page's two best sections,
 	// relative to the page.
 	BestSection   float64 `json:"bestSection"`
@@ -31,6 +35,8 @@ type ranking struct {
 	// FrequentShare is the share of a word's rarity that comes from the most frequent term in its
 	// group, such as a synonym.
 	FrequentShare float64 `json:"frequentShare"`
+	// RarityBase is added to the rarity of every term, so that frequent ones count more.
+	RarityBase float64 `json:"rarityBase"`
 	// AsWeak is for common words, such as "another" and "twice".
 	AsWeak float64 `json:"asWeak"`
 	// The weights of terms that do not occur literally in the query.
@@ -38,6 +44,8 @@ type ranking struct {
 	AsPrefix   float64 `json:"asPrefix"`
 	AsNear     float64 `json:"asNear"`
 	AsSynonym  float64 `json:"asSynonym"`
+	// AsRelated is for what documentation calls a word of the query.
+	AsRelated float64 `json:"asRelated"`
 	// AsOnlySynonym is for synonyms of a word that no page has.
 	AsOnlySynonym float64 `json:"asOnlySynonym"`
 	// AsOwnSynonym is for synonyms that the owner of the site chose.
@@ -51,13 +59,16 @@ type ranking struct {
 	MaxQueryBytes int `json:"maxQueryBytes"`
 	MaxQueries    int `json:"maxQueries"`
 	MaxTerms      int `json:"maxTerms"`
-	MaxHeading    int `json:"maxHeading"` // terms
-	MaxHits       int `json:"maxHits"`
-	MaxLimit      int `json:"maxLimit"`
-	MaxOffset     int `json:"maxOffset"`
-	MaxNear       int `json:"maxNear"`
-	MaxPrefix     int `json:"maxPrefix"`
-	SnippetBytes  int `json:"snippetBytes"`
+	MaxRelated    int `json:"maxRelated"` // terms
+	// MaxRelatedFiles bounds the files that are loaded for related terms alone.
+	MaxRelatedFiles int `json:"maxRelatedFiles"`
+	MaxHeading      int `json:"maxHeading"` // terms
+	MaxHits         int `json:"maxHits"`
+	MaxLimit        int `json:"maxLimit"`
+	MaxOffset       int `json:"maxOffset"`
+	MaxNear         int `json:"maxNear"`
+	MaxPrefix       int `json:"maxPrefix"`
+	SnippetBytes    int `json:"snippetBytes"`
 }
 
 // weigh returns the table.

@@ -49,7 +49,7 @@ func TestWhatCounts(t *testing.T) {
 		// No page has "picture", which "image" represents; most pages have a valve.
 		"a synonym of a word that no page has": {
 			query: "picture valve", want: "b",
-			pages: append(filler(2, "Anything else."),
+			pages: append(filler(6, "Every valve is red."),
 				page("a", "First", "", "A valve, and this valve is a steel valve."),
 				page("b", "Second", "", "An image of it."),
 				page("c", "Third", "", "A valve made of steel."),
@@ -86,6 +86,27 @@ func TestWhatCounts(t *testing.T) {
 				page("a", "First", "", "A valve made of steel."),
 				page("b", "Second", "", "SSO is short."),
 				page("c", "Third", "", "A valve made of brass.")),
+		},
+		// Documentation calls it retention, which no page has in its title.
+		"what documentation calls a word of the query": {
+			query: "outdated steel valve", want: "b",
+			pages: append(filler(2, "Anything else."),
+				page("a", "First", "", "A valve made of steel, with a handle."),
+				page("b", "Second", "", "A valve made of steel, with a retention."),
+				page("c", "Third", "", "It is outdated.")),
+		},
+		"a related phrase needs all its words": {
+			query: "long valve", want: "a",
+			pages: append(filler(2, "Anything else."),
+				page("a", "First", "", "A long valve made of steel."),
+				page("b", "Second", "", "A long valve, with a delay and a timeout."),
+				page("c", "Third", "", "A delay.")),
+		},
+		"a title that is in the query as a whole": {
+			query: "steel valve pressure", want: "b",
+			pages: append(filler(4, "Anything else."),
+				page("a", "Steel and the valve of the first kind", "", "Pressure."),
+				page("b", "Valve", "", "Pressure, and steel.")),
 		},
 		"two words that no page has, with the same synonym": {
 			query: "picture photo", want: "b",

@@ -197,7 +197,7 @@ async function distinct(q, terms) {
   return terms;
 }
 
-/** Adds the other members of the groups of synonyms that the terms belong to. */
+/** Adds the other members of the groups of synonyms that the terms belong to, and related terms. */
 async function addSynonyms(q, terms) {
   const { groups, own } = q.reader.synonyms();
   const given = terms.slice();
@@ -215,8 +215,30 @@ async function addSynonyms(q, terms) {
       }
     });
   });
+  addRelated(q, terms, given);
   await q.reader.fetch(terms);
   return terms;
+}
+
+/**
+ * Adds the terms that documentation uses for the given ones, which are those of the query, as far as few more files
+ * are loaded for them.
+ */
+function addRelated(q, terms, given) {
+  const most = terms.length + SEARCH.maxRelated;
+  const files = new Set(terms.map((t) => q.reader.termFileOf(t.term)));
+  const mostFiles = files.size + SEARCH.maxRelatedFiles;
+  for (const from of given) {
+    for (const r of q.analyzer.related.get(from.term) ?? []) {
+      if (findPhrase(given, r.phrase) < 0) continue;
+      for (const term of r.terms) {
+        const file = q.reader.termFileOf(term);
+        if (terms.length === most || findPhrase(terms, term) >= 0 || (!files.has(file) && files.size === mostFiles)) continue;
+        files.add(file);
+        terms.push({ term, word: term, weight: SEARCH.asRelated * from.weight, group: from.group, synonym: true, part: true });
+      }
+    }
+  }
 }
 
 export const fields = (text) => text.split(/\s+/).filter(Boolean);

@@ -46,19 +46,19 @@ export class Reader1 {
     head.starts ??= { terms: head.terms.map((s) => s[0]), rows: head.rows.map((s) => Number(s[0])) };
   }
 
-  shardOf(term) {
+  termFileOf(term) {
     return lastNotAfter(this.head.starts.terms, term, compareBytes);
   }
 
   async fetch(terms) {
-    const numbers = new Set(terms.map((t) => this.shardOf(t.term)));
+    const numbers = new Set(terms.map((t) => this.termFileOf(t.term)));
     await Promise.all([...numbers].filter((n) => n >= 0 && !this.shards.has(n)).map(async (n) => {
       this.shards.set(n, await loadOf(this.files, `terms-${n}.json`, this.head.terms[n][1]));
     }));
   }
 
   postings(term) {
-    const terms = this.shards.get(this.shardOf(term))?.terms;
+    const terms = this.shards.get(this.termFileOf(term))?.terms;
     return terms && Object.hasOwn(terms, term) ? terms[term] : '';
   }
 

@@ -200,7 +200,9 @@ export class Reader2 {
     for (const [page, y] of pages) {
       let score = y.score + SEARCH.bestSection * y.first;
       score += SEARCH.secondSection * y.second;
-      out.push({ page, section: y.best >= 0 ? y.best - l.first[page] : -1, score: score * coverage(SEARCH.coverageBase, y.has, groups) });
+      score *= coverage(SEARCH.coverageBase, y.has, groups);
+      score *= 1 + SEARCH.titleShare * Math.min(1, y.title);
+      out.push({ page, section: y.best >= 0 ? y.best - l.first[page] : -1, score });
     }
     return out.sort(byScore);
   }
@@ -228,7 +230,8 @@ export class Reader2 {
       const common = this.idfOf(Math.max(all, frequent[Math.min(t.group, 31)]));
       rarity = (1 - SEARCH.frequentShare) * rarity + SEARCH.frequentShare * common;
     }
-    const weight = t.weight * rarity;
+    const weight = t.weight * (rarity + SEARCH.rarityBase);
+    const named = t.compound ? 0 : t.synonym ? SEARCH.titleSynonym : 1; // its part of a title
     const numbers = new Numbers(encoded);
     numbers.next(SEARCH.maxPages);
     for (let page = -1; numbers.more; ) {
@@ -250,10 +253,13 @@ export class Reader2 {
       }
       if (allowed && !allowed.has(page)) continue;
       let y = pages.get(page);
-      if (!y) pages.set(page, (y = { score: 0, has: 0, best: -1, first: 0, second: 0 }));
+      if (!y) pages.set(page, (y = { score: 0, title: 0, has: 0, best: -1, first: 0, second: 0 }));
       y.has |= 1 << Math.min(t.group, 31);
       let part = saturate(SEARCH.lengthPage, own, l.lengths[page] / l.pageMean);
-      if (title > 0) part += SEARCH.titleBonus / Math.sqrt(title);
+      if (title > 0) {
+        part += SEARCH.titleBonus / Math.sqrt(title);
+        y.title += named / title;
+      }
       y.score += weight * part;
       for (const [section, points] of found) {
         const n = l.first[page] + section;

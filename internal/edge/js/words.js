@@ -28,14 +28,39 @@ export function plain(text) {
   return out;
 }
 
-/** Returns the analyzer of one language, {stops, weak, elides} of the tables, with its stemmer if it is not the main one. */
+/**
+ * Returns the related terms of a language by the first term of their phrase. Each line of the table has phrases, terms
+ * joined by +, and after > the terms for all of them.
+ */
+function relationsOf(table) {
+  const related = new Map();
+  for (const line of table.split('\n')) {
+    const [phrases, terms = ''] = line.split('>');
+    for (const phrase of phrases.split(' ')) {
+      const [first] = phrase.split('+');
+      if (!related.has(first)) related.set(first, []);
+      related.get(first).push({ phrase: phrase.replaceAll('+', ' '), terms: terms.split(' ') });
+    }
+  }
+  return related;
+}
+
+/** Returns the analyzer of one language, {stops, weak, related, elides} of the tables, with its stemmer if it is not the main one. */
 export function newAnalyzer(language) {
   const stops = new Set();
   for (const word of language.stops.split(' ')) {
     stops.add(word);
     stops.add(word.replaceAll("'", ''));
   }
-  return { stops, weak: new Set(language.weak.split(' ')), elides: language.elides, stem: language.stem ?? stem, stems: new Map() };
+  language.relations ??= relationsOf(language.related);
+  return {
+    stops,
+    weak: new Set(language.weak.split(' ')),
+    related: language.relations,
+    elides: language.elides,
+    stem: language.stem ?? stem,
+    stems: new Map(),
+  };
 }
 
 /** Returns the tokens of a text: {term, word, at, compound, stop}; at counts UTF-16 units. */

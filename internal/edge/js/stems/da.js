@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "da", stops: "ad af alle alt anden at blev bliver da de dem den denne der deres det dette dig din disse dog du efter eller en end er et for fra ham han hans har havde hende her hos hun hvad hvem hvis hvor hvordan hvorfor i ikke ind jeg jo kan man mange med meget men mig min mod mon ned noget nogle nu når og også om op os over på selv sig sin skal skulle som sådan til ud under var vi vil ville være", weak: "", elides: false };
+const LANGUAGE = { code: "da", stops: "ad af alle alt anden at blev bliver da de dem den denne der deres det dette dig din disse dog du efter eller en end er et for fra ham han hans har havde hende her hos hun hvad hvem hvis hvor hvordan hvorfor i ikke ind jeg jo kan man mange med meget men mig min mod mon ned noget nogle nu når og også om op os over på selv sig sin skal skulle som sådan til ud under var vi vil ville være", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["hed",-1,1],["ethed",0,1],["ered",-1,1],["e",-1,1],["erede",3,1],["ende",3,1],["erende",5,1],["ene",3,1],["erne",3,1],["ere",3,1],["en",-1,1],["heden",10,1],["eren",10,1],["er",-1,1],["heder",13,1],["erer",13,1],["s",-1,2],["heds",16,1],["es",16,1],["endes",18,1],["erendes",19,1],["enes",18,1],["ernes",18,1],["eres",18,1],["ens",16,1],["hedens",24,1],["erens",24,1],["ers",16,1],["ets",16,1],["erets",28,1],["et",-1,1],["eret",30,1]];

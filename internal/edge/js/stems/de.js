@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "de", stops: "aber alle als also am an auch auf aus bei bin bis bist da damit das dass dein dem den der des die dies diese dieser dieses doch dort du durch ein eine einem einen einer eines er es für gegen hat habe haben hier ich ihr im in ist ja jede jeder kann können man mein mich mir mit muss nach nicht noch nur oder ohne sehr sein sich sie sind so soll über um und uns unser unter vom von vor wann war warum was weil welche wenn wer werden wie wieder wir wird wo zu zum zur zwischen", weak: "", elides: false };
+const LANGUAGE = { code: "de", stops: "aber alle als also am an auch auf aus bei bin bis bist da damit das dass dein dem den der des die dies diese dieser dieses doch dort du durch ein eine einem einen einer eines er es für gegen hat habe haben hier ich ihr im in ist ja jede jeder kann können man mein mich mir mit muss nach nicht noch nur oder ohne sehr sein sich sie sind so soll über um und uns unser unter vom von vor wann war warum was weil welche wenn wer werden wie wieder wir wird wo zu zum zur zwischen", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["",-1,6],["U",0,2],["Y",0,1],["\u00E4",0,3],["\u00F6",0,4],["\u00FC",0,5]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "es", stops: "a al algo ante antes como cómo con contra cual cuál cuando cuándo de del desde donde dónde dos e el él ella ellas ellos en entre era es esa ese eso esta está estas este esto estos ha hace hacer hasta hay la las le les lo los más me mi mis mucho muy no nos o otra otro para pero por porque puede puedo que qué quien quién se ser si sí sin sobre son su sus también te tiene tu tus un una uno unos y ya yo", weak: "", elides: false };
+const LANGUAGE = { code: "es", stops: "a al algo ante antes como cómo con contra cual cuál cuando cuándo de del desde donde dónde dos e el él ella ellas ellos en entre era es esa ese eso esta está estas este esto estos ha hace hacer hasta hay la las le les lo los más me mi mis mucho muy no nos o otra otro para pero por porque puede puedo que qué quien quién se ser si sí sin sobre son su sus también te tiene tu tus un una uno unos y ya yo", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["",-1,6],["\u00E1",0,1],["\u00E9",0,2],["\u00ED",0,3],["\u00F3",0,4],["\u00FA",0,5]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "fi", stops: "ei eivät emme en ette että ja jo joka jos jota jotka kaikki kanssa koska kuin kuinka kuka kun me mihin mikä miksi millä minä missä miten mitä mukaan mutta myös ne niin nyt näin ole olen olet oli olisi olla on ovat se sekä sen siellä siitä sitten sitä tai te toinen tämä tätä vaan vai vain voi", weak: "", elides: false };
+const LANGUAGE = { code: "fi", stops: "ei eivät emme en ette että ja jo joka jos jota jotka kaikki kanssa koska kuin kuinka kuka kun me mihin mikä miksi millä minä missä miten mitä mukaan mutta myös ne niin nyt näin ole olen olet oli olisi olla on ovat se sekä sen siellä siitä sitten sitä tai te toinen tämä tätä vaan vai vain voi", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["pa",-1,1],["sti",-1,2],["kaan",-1,1],["han",-1,1],["kin",-1,1],["h\u00E4n",-1,1],["k\u00E4\u00E4n",-1,1],["ko",-1,1],["p\u00E4",-1,1],["k\u00F6",-1,1]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "fr", stops: "à au aux avec ce ces cet cette comme comment dans de des donc du elle elles en est et être eux faire il ils je la le les leur leurs lui ma mais me même mes moi mon ne nos notre nous on ou où par pas pour pourquoi quand que quel quelle quelles quels qui quoi sa sans se ses si son sont sur ta te tes toi ton tu un une vos votre vous y a ont peut c d j l m n s t qu", weak: "", elides: true };
+const LANGUAGE = { code: "fr", stops: "à au aux avec ce ces cet cette comme comment dans de des donc du elle elles en est et être eux faire il ils je la le les leur leurs lui ma mais me même mes moi mon ne nos notre nous on ou où par pas pour pourquoi quand que quel quelle quelles quels qui quoi sa sans se ses si son sont sur ta te tes toi ton tu un une vos votre vous y a ont peut c d j l m n s t qu", weak: "", related: "", elides: true };
 
 const stem = (() => {
 const A_0 = [["col",-1,-1],["par",-1,-1],["tap",-1,-1]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "hu", stops: "a abban ahhoz aki akkor alatt amely ami amit az azok azt azért be csak de e egy egyik el elő én ez ezek ezt fel ha hanem hogy hogyan hol is itt ki kell le lehet lesz ma már meg melyik mely mert mi mint minden miért mit mi nagyon nem ne ő ott össze s sem sok szerint ti több úgy után vagy van vannak volt", weak: "", elides: false };
+const LANGUAGE = { code: "hu", stops: "a abban ahhoz aki akkor alatt amely ami amit az azok azt azért be csak de e egy egyik el elő én ez ezek ezt fel ha hanem hogy hogyan hol is itt ki kell le lehet lesz ma már meg melyik mely mert mi mint minden miért mit mi nagyon nem ne ő ott össze s sem sok szerint ti több úgy után vagy van vannak volt", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["cs",-1,-1],["dzs",-1,-1],["gy",-1,-1],["ly",-1,-1],["ny",-1,-1],["sz",-1,-1],["ty",-1,-1],["zs",-1,-1]];

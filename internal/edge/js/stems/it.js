@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "it", stops: "a ad ai al alla alle anche che chi ci come con cosa cui da dal dalla dei del della delle di dove e è ed gli ha ho i il in io la le lei lo loro lui ma mi mia mio ne nei nel nella non o ogni per perché più può quale quando quello questa questo se senza si sia sono sua sul sulla suo ti tra tu tua tuo un una uno vi c d l dell nell all sull", weak: "", elides: true };
+const LANGUAGE = { code: "it", stops: "a ad ai al alla alle anche che chi ci come con cosa cui da dal dalla dei del della delle di dove e è ed gli ha ho i il in io la le lei lo loro lui ma mi mia mio ne nei nel nella non o ogni per perché più può quale quando quello questa questo se senza si sia sono sua sul sulla suo ti tra tu tua tuo un una uno vi c d l dell nell all sull", weak: "", related: "", elides: true };
 
 const stem = (() => {
 const A_0 = [["",-1,7],["qu",0,6],["\u00E1",0,1],["\u00E9",0,2],["\u00ED",0,3],["\u00F3",0,4],["\u00FA",0,5]];

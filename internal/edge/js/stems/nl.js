@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "nl", stops: "aan al alle als bij dan dat de deze die dit doen door een en er geen haar had hebben heeft het hier hij hoe ik in is je kan kunnen maar me meer met mij mijn moet na naar niet nog nu of om omdat ons ook op over te tegen toen tot u uit uw van veel voor waar waarom want waren was wat we welke wel werd wie wij worden wordt zal ze zich zij zijn zo zonder zou", weak: "", elides: false };
+const LANGUAGE = { code: "nl", stops: "aan al alle als bij dan dat de deze die dit doen door een en er geen haar had hebben heeft het hier hij hoe ik in is je kan kunnen maar me meer met mij mijn moet na naar niet nog nu of om omdat ons ook op over te tegen toen tot u uit uw van veel voor waar waarom want waren was wat we welke wel werd wie wij worden wordt zal ze zich zij zijn zo zonder zou", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["",-1,6],["\u00E1",0,1],["\u00E4",0,1],["\u00E9",0,2],["\u00EB",0,2],["\u00ED",0,3],["\u00EF",0,3],["\u00F3",0,4],["\u00F6",0,4],["\u00FA",0,5],["\u00FC",0,5]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "no", stops: "alle at av både ble bli blir da de deg dem den denne der dere det dette din disse du eller en er et etter for fra før ha hadde han har henne her hos hun hva hvem hver hvilken hvis hvor hvordan hvorfor i ikke inn jeg kan kunne man med meg mellom men min mot mye nå når og også om opp oss over på seg selv sin skal skulle slik som så til ut var vi vil ville være", weak: "", elides: false };
+const LANGUAGE = { code: "no", stops: "alle at av både ble bli blir da de deg dem den denne der dere det dette din disse du eller en er et etter for fra før ha hadde han har henne her hos hun hva hvem hver hvilken hvis hvor hvordan hvorfor i ikke inn jeg kan kunne man med meg mellom men min mot mye nå når og også om opp oss over på seg selv sin skal skulle slik som så til ut var vi vil ville være", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["a",-1,1],["e",-1,1],["ede",1,1],["ande",1,1],["ende",1,1],["ane",1,1],["ene",1,1],["hetene",6,1],["erte",1,3],["en",-1,1],["heten",9,1],["ar",-1,1],["er",-1,1],["heter",12,1],["s",-1,2],["as",14,1],["es",14,1],["edes",16,1],["endes",16,1],["enes",16,1],["hetenes",19,1],["ens",14,1],["hetens",21,1],["ers",14,1],["ets",14,1],["et",-1,1],["het",25,1],["ert",-1,3],["ast",-1,1]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "pt", stops: "a ao aos as até com como da das de dela dele do dos e é ela elas ele eles em entre era essa esse esta está este eu foi há isso isto já lhe mais mas me mesmo meu minha muito na não nas nem no nos nós o onde os ou para pela pelo pode por porque posso qual quando que quem são se sem ser seu seus sua suas também te tem teu tu um uma você", weak: "", elides: false };
+const LANGUAGE = { code: "pt", stops: "a ao aos as até com como da das de dela dele do dos e é ela elas ele eles em entre era essa esse esta está este eu foi há isso isto já lhe mais mas me mesmo meu minha muito na não nas nem no nos nós o onde os ou para pela pelo pode por porque posso qual quando que quem são se sem ser seu seus sua suas também te tem teu tu um uma você", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["",-1,3],["\u00E3",0,1],["\u00F5",0,2]];

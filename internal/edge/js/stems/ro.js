@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "ro", stops: "a acea acest această ai al ale am ar are așa au ca care când ce cel cine cu cum da dar de decât din doar după ea ei el este eu fi fie fost iar în însă la le li lor lui mai mea meu mi ne ni noi nu o pe pentru prin sa sau se si și sunt tău te toate tot tu un una unde unei unui va voi", weak: "", elides: false };
+const LANGUAGE = { code: "ro", stops: "a acea acest această ai al ale am ar are așa au ca care când ce cel cine cu cum da dar de decât din doar după ea ei el este eu fi fie fost iar în însă la le li lor lui mai mea meu mi ne ni noi nu o pe pentru prin sa sau se si și sunt tău te toate tot tu un una unde unei unui va voi", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["",-1,3],["I",0,1],["U",0,2]];

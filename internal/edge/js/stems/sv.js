@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "sv", stops: "alla allt att av blev bli blir de dem den denna deras dess det detta dig din ditt du där då efter ej eller en er ett från för ha hade han hans har hennes hon hur här i icke inom inte jag ju kan kunde man med mellan men mig min mot mycket ni nu när någon något några och om oss på samma sedan sig sin sina skulle som så till under upp ut vad var varför vara vi vid vilken är över", weak: "", elides: false };
+const LANGUAGE = { code: "sv", stops: "alla allt att av blev bli blir de dem den denna deras dess det detta dig din ditt du där då efter ej eller en er ett från för ha hade han hans har hennes hon hur här i icke inom inte jag ju kan kunde man med mellan men mig min mot mycket ni nu när någon något några och om oss på samma sedan sig sin sina skulle som så till under upp ut vad var varför vara vi vid vilken är över", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["a",-1,1],["arna",0,1],["erna",0,1],["heterna",2,1],["orna",0,1],["ad",-1,1],["e",-1,1],["ade",6,1],["ande",6,1],["arne",6,1],["are",6,1],["aste",6,1],["en",-1,1],["anden",12,1],["aren",12,1],["heten",12,1],["ern",-1,1],["ar",-1,1],["er",-1,1],["heter",18,1],["or",-1,1],["s",-1,2],["as",21,1],["arnas",22,1],["ernas",22,1],["ornas",22,1],["es",21,1],["ades",26,1],["andes",26,1],["ens",21,1],["arens",29,1],["hetens",29,1],["erns",21,1],["at",-1,1],["andet",-1,1],["het",-1,1],["ast",-1,1]];

@@ -32,7 +32,7 @@ ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 */
 
-const LANGUAGE = { code: "tr", stops: "ama ancak bana bazı belki ben beni benim bir biri birkaç biz bu buna bunu bunun çok çünkü da daha de defa diye eğer en gibi hangi hem hep hepsi her hiç için ile ise kadar ki kim mı mi mu mü nasıl ne neden nerede niye o olan olarak on ona onlar onu onun sanki şey siz sonra şu tüm ve veya ya yani", weak: "", elides: false };
+const LANGUAGE = { code: "tr", stops: "ama ancak bana bazı belki ben beni benim bir biri birkaç biz bu buna bunu bunun çok çünkü da daha de defa diye eğer en gibi hangi hem hep hepsi her hiç için ile ise kadar ki kim mı mi mu mü nasıl ne neden nerede niye o olan olarak on ona onlar onu onun sanki şey siz sonra şu tüm ve veya ya yani", weak: "", related: "", elides: false };
 
 const stem = (() => {
 const A_0 = [["m",-1,-1],["n",-1,-1],["miz",-1,-1],["niz",-1,-1],["muz",-1,-1],["nuz",-1,-1],["m\u0131z",-1,-1],["n\u0131z",-1,-1],["m\u00FCz",-1,-1],["n\u00FCz",-1,-1]];
