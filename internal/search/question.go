@@ -491,19 +491,26 @@ func appendSynonym(terms []wanted, synonym string, of wanted, factor float64) []
 }
 
 // findPhrase returns the place of the first word of a phrase among terms, if they have all
-// of its words, or -1.
+// of its words, which are separated by single spaces, or -1.
 func findPhrase(terms []wanted, phrase string) int {
-	first := -1
-	for term := range strings.FieldsSeq(phrase) {
-		at := slices.IndexFunc(terms, func(t wanted) bool { return t.term == term })
-		if at < 0 {
+	term, rest, more := strings.Cut(phrase, " ")
+	first := findTerm(terms, term)
+	for first >= 0 && more {
+		term, rest, more = strings.Cut(rest, " ")
+		if findTerm(terms, term) < 0 {
 			return -1
-		}
-		if first < 0 {
-			first = at
 		}
 	}
 	return first
+}
+
+func findTerm(terms []wanted, term string) int {
+	for i := range terms {
+		if terms[i].term == term {
+			return i
+		}
+	}
+	return -1
 }
 
 // near returns words similar to word. It skips words with digits unless word has some, as
