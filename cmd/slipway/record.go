@@ -34,7 +34,8 @@ func newRecord() *cobra.Command {
 Replace the command of a server in the config file of a client by this command.
 The recording has every message as it was sent, with its time, and, if SOURCE is
 one server, the messages to it, its stderr and the steps of connecting to it.
-An existing file is never replaced: with {time} in its name, each start has its own.
+An existing file is never replaced. If a client starts the command again and
+again, put {time} into the name of the file: it becomes the time of the start.
 
 Credentials are redacted: in known formats, from the environment and in headers
 that are not known to be public. --redact redacts values by their path in a
@@ -48,13 +49,14 @@ requests again and compares the answers.
 		Example: `  slipway record examples/http-reference -o http.mcplog
   slipway record examples/http-reference -o pin.mcplog --redact \
       '$.params.arguments.pin'
-  slipway record -o 'more-{time}.mcplog' -- slipway serve --stdio examples/http-reference`,
+  slipway record -o 'more-{time}.mcplog' -- \
+      slipway serve --stdio examples/http-reference`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.run(cmd, args[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&r.output, "output", "o", "", "new `FILE` for the recording, *.mcplog; {time} in it is replaced")
+	flags.StringVarP(&r.output, "output", "o", "", "new `FILE` for the recording, *.mcplog; {time} becomes the time of the start")
 	flags.StringArrayVar(&r.redact, "redact", nil,
 		"redact the values at this `PATH`, such as $.params.arguments.pin; * means any name (repeatable)")
 	bundleFlags(cmd)

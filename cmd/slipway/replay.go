@@ -24,9 +24,9 @@ func newReplay() *cobra.Command {
 		Short: "Send recorded requests again and compare answers",
 		Long: `Send the requests of a recording to a source, and compare its answers with the
 recorded ones. Each line of stdout is one value that differs, with its JSON
-pointer. Lists of tools, prompts and resources are compared as a whole, and _meta
-is ignored. The exit code is 1 if an answer differs or is missing, or if there
-was none to compare.
+pointer. Lists of tools, prompts and resources are compared as a whole, and
+_meta is ignored. The exit code is 1 if an answer differs or is missing, or if
+there was none to compare.
 
 Secrets are redacted in the answers as in the recording, where [redacted] stands
 for any text. Requests with a redacted argument are skipped.
