@@ -2,9 +2,11 @@ package mcplog
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -73,7 +75,7 @@ func (r *Redactor) cleanFields(e *Event) {
 	all = append(all, string(e.ID))
 	for name, values := range e.Header {
 		if len(r.paths) > 0 && repeatsBody(name) {
-			values = []string{redacted}
+			values = []string{secrets.Redacted}
 			e.Header[name] = values
 		}
 		all = append(all, values...)
@@ -103,55 +105,56 @@ func repeatsBody(name string) bool {
 	return name == "Mcp-Name" || strings.HasPrefix(name, "Mcp-Param-")
 }
 
-// redacted replaces a secret, and redactedJSON a value in JSON.
-const (
-	redacted     = "[redacted]"
-	redactedJSON = `"` + redacted + `"`
-)
+// redactedJSON replaces a value in JSON.
+const redactedJSON = `"` + secrets.Redacted + `"`
 
 // maxRounds is how often a text is searched for secrets: one search has a limit of
 // matches. A text that still contains some is redacted as a whole.
 const maxRounds = 8
 
-// Clean replaces the credentials in a text with [redacted]. It keeps strings that only look
-// random, because many are identifiers that a replay needs. A JSON text stays valid, or is
-// redacted as a whole.
+// Clean replaces the credentials in a text with [redacted], and keeps everything else byte for
+// byte. It keeps strings that only look random, because many are identifiers that a replay
+// needs. A JSON text stays valid, or is redacted as a whole.
 func (r *Redactor) Clean(text string) string {
 	original := text
-	text = decodeEscapes(text)
-	isFound := false
 	for range maxRounds {
+		d := decodeEscapes(text)
 		var found []string
-		for _, m := range r.scanner.Find(text) {
+		for _, m := range r.scanner.Find(d.text) {
 			if m.Kind != secrets.Entropy && m.Kind != secrets.Dump {
-				found = append(found, text[m.Start:m.End])
+				found = append(found, d.text[m.Start:m.End])
 			}
 		}
 		if len(found) > 0 {
-			isFound = true
-			for _, secret := range found {
-				text = strings.ReplaceAll(text, secret, redacted)
-			}
+			text = d.redact(text, found)
 			continue
 		}
-		if !isFound {
-			return original // byte for byte
-		}
-		if jsonscan.Valid([]byte(original)) == nil && jsonscan.Valid([]byte(text)) != nil {
+		if text != original && jsonscan.Valid([]byte(original)) == nil && jsonscan.Valid([]byte(text)) != nil {
 			break // a secret outside of a string
 		}
 		return text
 	}
-	return redacted
+	return secrets.Redacted
 }
+
+// decoded is a text in which escapes are replaced by their characters.
+type decoded struct {
+	text    string
+	escapes []escape
+}
+
+// escape is a decoded escape: end is the index after its character, and shift how much further to
+// the right the rest of the text is in the original.
+type escape struct{ end, shift int }
 
 // decodeEscapes decodes the escapes of JSON for characters that need none, also those in JSON
 // that is quoted in a string: some encoders escape each slash, plus sign or quotation mark of a
-// secret. JSON stays valid.
-func decodeEscapes(text string) string {
+// secret.
+func decodeEscapes(text string) *decoded {
 	if !strings.Contains(text, `\/`) && !strings.Contains(text, `\u00`) {
-		return text
+		return &decoded{text: text}
 	}
+	d := new(decoded)
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
 		end := i
@@ -162,6 +165,7 @@ func decodeEscapes(text string) string {
 		case end > i && size > 0:
 			out = append(out, c)
 			i = end + size
+			d.escapes = append(d.escapes, escape{len(out), i - len(out)})
 		case end > i:
 			out = append(out, text[i:end]...)
 			i = end
@@ -170,7 +174,46 @@ func decodeEscapes(text string) string {
 			i++
 		}
 	}
-	return string(out)
+	d.text = string(out)
+	return d
+}
+
+// original returns the index in the original of a byte of the text.
+func (d *decoded) original(i int) int {
+	n := sort.Search(len(d.escapes), func(n int) bool { return d.escapes[n].end > i })
+	if n == 0 {
+		return i
+	}
+	return i + d.escapes[n-1].shift
+}
+
+// redact replaces all occurrences of secrets in the original text. Overlapping ones are replaced
+// together.
+func (d *decoded) redact(original string, found []string) string {
+	slices.Sort(found)
+	var spans [][2]int
+	for _, secret := range slices.Compact(found) {
+		for at := 0; ; at += len(secret) {
+			i := strings.Index(d.text[at:], secret)
+			if i < 0 {
+				break
+			}
+			at += i
+			spans = append(spans, [2]int{at, at + len(secret)})
+		}
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Or(a[0]-b[0], b[1]-a[1]) })
+	var out strings.Builder
+	written := 0 // of the decoded text
+	for _, s := range spans {
+		if s[0] >= written {
+			out.WriteString(original[d.original(written):d.original(s[0])])
+			out.WriteString(secrets.Redacted)
+		}
+		written = max(written, s[1])
+	}
+	out.WriteString(original[d.original(written):])
+	return out.String()
 }
 
 // escaped returns the printable ASCII character of an escape whose text after the backslash
@@ -215,7 +258,7 @@ func redactPaths(text []byte, paths [][]string) []byte {
 		return text
 	}
 	if jsonscan.Valid(text) != nil {
-		return []byte(redacted)
+		return []byte(secrets.Redacted)
 	}
 	for _, path := range paths {
 		if text[start] == '[' {

@@ -115,7 +115,7 @@ func TestEveryTextIsRedacted(t *testing.T) {
 	}
 }
 
-// An encoder may escape any character of a secret. Texts without secrets stay byte for byte.
+// An encoder may escape any character of a secret. All other texts stay byte for byte.
 func TestEscapedSecrets(t *testing.T) {
 	r, err := mcplog.NewRedactor([]string{"DB_PASSWORD=ab/cd+ef=gh'ij"}, nil)
 	if err != nil {
@@ -125,8 +125,10 @@ func TestEscapedSecrets(t *testing.T) {
 		`{"a":"ab\/cd+ef=gh'ij"}`:                       `{"a":"[redacted]"}`,
 		`{"a":"ab/cd\u002bef=gh\u0027ij","b":"\u00e9"}`: `{"a":"[redacted]","b":"\u00e9"}`,
 		`{"a":"{\"b\":\"ab/cd\\u002Bef=gh'ij\\\"\"}"}`:  `{"a":"{\"b\":\"[redacted]\\\"\"}"}`,
-		`{"a":"\/\u002B\u0022\u005C"}`:                  `{"a":"\/\u002B\u0022\u005C"}`,
-		`{"ab/cd+ef=gh'ij":"\u0022\u005C\u000a\u00"`:    `{"[redacted]":"\u0022\u005C\u000a\u00"`,
+		`{"p":"^https?:\\/\\/x\\u002ey\/\u002B","a":"ab\/cd+ef=gh'ij","b":"\/ab/cd\u002bef=gh'ij\u002e"}`: `{"p":"^` +
+			`https?:\\/\\/x\\u002ey\/\u002B","a":"[redacted]","b":"\/[redacted]\u002e"}`,
+		`{"a":"\/\u002B\u0022\u005C"}`:               `{"a":"\/\u002B\u0022\u005C"}`,
+		`{"ab/cd+ef=gh'ij":"\u0022\u005C\u000a\u00"`: `{"[redacted]":"\u0022\u005C\u000a\u00"`,
 	} {
 		if got := r.Clean(text); got != want {
 			t.Errorf("Clean(%s) = %s, want %s", text, got, want)
