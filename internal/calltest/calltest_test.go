@@ -205,7 +205,7 @@ func TestEquals(t *testing.T) {
 	for got, want := range map[string]string{
 		`{"_meta": {"n": 1}, "top": [{"name": "a"}, {"name": "b"}]}`:                "",
 		`{"_meta": {"n": 1}, "top": [{"name": "b"}, {"name": "a"}]}`:                `top/0/name is "b"`,
-		`{"_meta": {"n": 1}, "top": [{"name": "a"}, {"name": "b"}, {"name": "b"}]}`: `at /structuredContent/top is`,
+		`{"_meta": {"n": 1}, "top": [{"name": "a"}, {"name": "b"}, {"name": "b"}]}`: `top/2 is {"name":"b"}, want missing`,
 		`{"_meta": {"n": 2}, "top": [{"name": "a"}, {"name": "b"}]}`:                `_meta/n is 2`,
 	} {
 		problems := file.Calls[0].Verify(&calltest.Answer{

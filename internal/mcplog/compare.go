@@ -97,10 +97,8 @@ func (c *comparison) values(pointer string, a, b any) {
 			c.entries(pointer, one, two)
 			return
 		}
-		if ok && len(one) == len(two) {
-			for i := range one {
-				c.values(pointer+"/"+strconv.Itoa(i), one[i], two[i])
-			}
+		if ok {
+			c.elements(pointer, one, two)
 			return
 		}
 	}
@@ -146,6 +144,53 @@ func (c *comparison) add(pointer string, before, after json.RawMessage) {
 			After:   after,
 		})
 	}
+}
+
+// elements compares two arrays by position. Each additional element of one is a difference.
+func (c *comparison) elements(pointer string, one, two []any) {
+	for i := range max(len(one), len(two)) {
+		at := pointer + "/" + strconv.Itoa(i)
+		switch {
+		case i >= len(two):
+			c.add(at, encode(one[i]), nil)
+		case i < len(one):
+			c.values(at, one[i], two[i])
+		case c.redacted && mayBeRedacted(one, two[i]): // elements may have moved
+			c.add(at, nil, encode(secrets.Redacted))
+		default:
+			c.add(at, nil, encode(two[i]))
+		}
+	}
+}
+
+// mayBeRedacted reports whether a text with [redacted] in recorded stands for a text in value.
+func mayBeRedacted(recorded, value any) bool {
+	values := texts(nil, value)
+	for _, pattern := range texts(nil, recorded) {
+		for _, text := range values {
+			if standsFor(pattern, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// texts appends the strings in a decoded value, and the names of members.
+func texts(list []string, value any) []string {
+	switch v := value.(type) {
+	case string:
+		list = append(list, v)
+	case []any:
+		for _, element := range v {
+			list = texts(list, element)
+		}
+	case map[string]any:
+		for name, member := range v {
+			list = texts(append(list, name), member)
+		}
+	}
+	return list
 }
 
 // data are the members whose values belong to the server and its tools, not to the protocol:

@@ -23,7 +23,7 @@ func TestCompare(t *testing.T) {
 		"number of rows with names": {
 			`{"rows":[{"name":"a"}]}`,
 			`{"rows":[{"name":"a"},{"name":"a"}]}`,
-			`/rows [{"name":"a"}] [{"name":"a"},{"name":"a"}]`, "the same",
+			`/rows/1 missing {"name":"a"}`, "the same",
 		},
 		"rows that are named like a list": {
 			`{"result":{"structuredContent":{"tools":[{"name":"a"},{"name":"b"}]}}}`,
@@ -33,13 +33,13 @@ func TestCompare(t *testing.T) {
 		"a list": {
 			`{"result":{"tools":[{"name":"a"},{"name":"b"}]}}`,
 			`{"result":{"tools":[{"name":"b"},{"name":"c"},{"name":"a"}]}}`,
-			`/result/tools [{"name":"a"},{"name":"b"}] [{"name":"b"},{"name":"c"},{"name":"a"}]`,
+			`/result/tools/0/name "a" "b", /result/tools/1/name "b" "c", /result/tools/2 missing {"name":"a"}`,
 			`/result/tools/1 missing {"name":"c"}`,
 		},
 		"a list with equal names": {
 			`{"result":{"resources":[{"name":"a","uri":"x://1"},{"name":"a","uri":"x://1"}]}}`,
 			`{"result":{"resources":[{"name":"a","uri":"x://1"}]}}`,
-			`/result/resources [{"name":"a","uri":"x://1"},{"name":"a","uri":"x://1"}] [{"name":"a","uri":"x://1"}]`,
+			`/result/resources/1 {"name":"a","uri":"x://1"} missing`,
 			`/result/resources/1 {"name":"a","uri":"x://1"} missing`,
 		},
 		"resources with equal names": {

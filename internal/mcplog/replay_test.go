@@ -94,15 +94,6 @@ func TestReplayRedacts(t *testing.T) {
 	}
 }
 
-// grown is a vault with one more secret in each answer.
-type grown struct{ vault }
-
-func (g *grown) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	result, err := g.vault.CallTool(ctx, p)
-	result.Content = append(result.Content, mcp.Text("and "+g.secret))
-	return result, err
-}
-
 // TestReplayHides verifies that a value which differs from a redacted one is not shown.
 func TestReplayHides(t *testing.T) {
 	opts := &mcplog.WriterOptions{Redact: []string{"$.result.content.*.text"}}
@@ -114,7 +105,7 @@ func TestReplayHides(t *testing.T) {
 	rec := readRecording(t, text)
 	for _, paths := range [][]string{rec.Header.Redact, nil} {
 		rec.Header.Redact = paths
-		outcomes, err := mcplog.Replay(t.Context(), rec, &grown{vault{secret: "other-9876"}}, nil)
+		outcomes, err := mcplog.Replay(t.Context(), rec, &longer{vault{secret: "other-9876"}, "and other-9876"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,6 +118,47 @@ func TestReplayHides(t *testing.T) {
 			t.Errorf("paths %q: %s", paths, shown)
 		}
 	}
+}
+
+// TestReplayAdditional verifies that an additional element of an array is shown, unless it may be a
+// redacted one that moved.
+func TestReplayAdditional(t *testing.T) {
+	opts := &mcplog.WriterOptions{Environment: []string{"MAIL_PASSWORD=first-9876"}}
+	text := recordOf(t, &vault{secret: "first-9876"}, false, opts, func(src *client.Source) {
+		if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "next"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for more, want := range map[string]string{
+		"a note":                       "a note",
+		"the key of next is new-9876.": "[redacted]",
+	} {
+		src := &longer{vault{secret: "other-9876"}, more}
+		outcomes, err := mcplog.Replay(t.Context(), readRecording(t, text), src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []mcplog.Difference
+		for _, o := range outcomes {
+			got = append(got, o.Differences...)
+		}
+		if len(got) != 1 || got[0].Pointer != "/content/1" || got[0].Before != nil ||
+			!strings.Contains(string(got[0].After), want) {
+			t.Errorf("%s: %v, want %s at /content/1", more, got, want)
+		}
+	}
+}
+
+// longer is a vault with one more text in each answer.
+type longer struct {
+	vault
+	more string
+}
+
+func (l *longer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	result, err := l.vault.CallTool(ctx, p)
+	result.Content = append(result.Content, mcp.Text(l.more))
+	return result, err
 }
 
 // asker asks for a password before it answers.
