@@ -91,7 +91,7 @@ type OpenParams struct {
 	// time it is opened for the same server, and keeps its storage. If Server is empty, the
 	// domain is ignored.
 	Server string
-	// Remote reports that the server runs on another machine. In mode [Strict], its document
+	// Remote reports that the server runs outside this machine and its network. In mode [Strict], its document
 	// cannot reach this machine, private addresses, and names of private networks, even if
 	// it declares them.
 	Remote bool

@@ -2,12 +2,12 @@ package apps
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
 // Mode is how closely a [Host] follows the extension's default content security policy.
@@ -142,9 +142,6 @@ func (g *Grant) dropLocal() {
 	}
 }
 
-// privateDomains are top-level domains of this machine (RFC 6761) and of private networks.
-var privateDomains = []string{"localhost", "local", "internal", "lan", "intranet"}
-
 // localProblem returns why a source is not for the document of a server that runs elsewhere, or "".
 func localProblem(source string) string {
 	_, host, hasScheme := strings.Cut(source, "://")
@@ -157,17 +154,8 @@ func localProblem(source string) string {
 	if err != nil {
 		return "it names no host"
 	}
-	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if addr, err := netip.ParseAddr(name); err == nil {
-		addr = addr.Unmap()
-		if addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsUnspecified() {
-			return "the server runs elsewhere, and this is an address of this machine or a private network"
-		}
-		return ""
-	}
-	top := name[strings.LastIndexByte(name, '.')+1:]
-	if top == name || slices.Contains(privateDomains, top) || strings.HasSuffix(name, ".home.arpa") {
-		return "the server runs elsewhere, and this is a name of this machine or a private network"
+	if netguard.IsPrivateHost(u.Hostname()) {
+		return "the server runs elsewhere, and this is a host on this machine or in a private network"
 	}
 	return ""
 }

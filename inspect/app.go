@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
@@ -117,7 +118,7 @@ func (in *Inspector) serveOpenApp(w http.ResponseWriter, r *http.Request) error 
 		Tool:   body.Tool,
 		Mode:   body.Mode,
 		Server: t.src.Name,
-		Remote: t.src.URL != "" && !netguard.NamesLoopback(t.src.URL),
+		Remote: t.src.URL != "" && isRemote(t.src.URL),
 	})
 	switch {
 	case errors.Is(err, apps.ErrNoTool), errors.Is(err, apps.ErrNoApp):
@@ -128,6 +129,12 @@ func (in *Inspector) serveOpenApp(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	return answer(w, v)
+}
+
+// isRemote reports whether the server at a URL runs neither on this machine nor in a private network.
+func isRemote(address string) bool {
+	u, err := url.Parse(address)
+	return err != nil || !netguard.IsPrivateHost(u.Hostname())
 }
 
 // view returns the view that a path names.

@@ -30,3 +30,21 @@ func TestAppRequestEnds(t *testing.T) {
 		}
 	})
 }
+
+// The user interfaces of servers on this machine and in its network keep the origins there.
+func TestAppOfPrivateServer(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://localhost:3000/mcp":     false,
+		"http://127.0.0.2:3000":         false,
+		"http://[::1]:3000":             false,
+		"http://192.168.1.10:3000/mcp":  false,
+		"https://mcp.corp.internal/mcp": false,
+		"https://mcp.example.com/mcp":   true,
+		"https://93.184.215.14":         true,
+		"http://%zz":                    true,
+	} {
+		if got := isRemote(address); got != want {
+			t.Errorf("isRemote(%q) = %t", address, got)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -193,6 +194,22 @@ func NamesLoopback(address string) bool {
 func IsLoopbackHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// privateDomains are top-level domains of this machine (RFC 6761) and of private networks.
+var privateDomains = []string{"localhost", "local", "internal", "lan", "intranet"}
+
+// IsPrivateHost reports whether a host, without port and brackets, is an address or a name of this
+// machine or of a private network, such as 10.0.0.1, nas.local or a name without a dot. Other names
+// that resolve to such an address do not count.
+func IsPrivateHost(host string) bool {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	if addr, err := netip.ParseAddr(name); err == nil {
+		addr = addr.Unmap()
+		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsUnspecified()
+	}
+	top := name[strings.LastIndexByte(name, '.')+1:]
+	return top == name || slices.Contains(privateDomains, top) || strings.HasSuffix(name, ".home.arpa")
 }
 
 // isItself reports whether a host is one of these names of this machine.

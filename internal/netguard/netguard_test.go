@@ -106,6 +106,19 @@ func TestIsLoopbackHost(t *testing.T) {
 	}
 }
 
+func TestIsPrivateHost(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "127.0.0.2": true, "::1": true, "10.0.0.1": true, "192.168.1.10": true, "fe80::1%eth0": true,
+		"::ffff:10.0.0.1": true, "0.0.0.0": true, "router": true, "mcp.corp.internal": true, "NAS.local.": true,
+		"x.home.arpa": true, "93.184.215.14": false, "2606:4700::1111": false, "api.example.com": false,
+		"local.example": false, "home.arpa.example": false,
+	} {
+		if got := netguard.IsPrivateHost(host); got != want {
+			t.Errorf("IsPrivateHost(%q) = %t", host, got)
+		}
+	}
+}
+
 // resolver answers every query with one address, as the owner of a domain may.
 func resolver(t *testing.T, answer netip.Addr) *net.Resolver {
 	t.Helper()
