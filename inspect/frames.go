@@ -130,32 +130,31 @@ func (in *Inspector) serveOpen(w http.ResponseWriter, r *http.Request) error {
 const maxSources = 100
 
 // openRecording shows the frames of a recording, and connects to a server that answers as
-// recorded.
+// recorded. Several servers are no one server, so only their frames are shown.
 func (t *target) openRecording(attempt int) {
-	rec := t.src.recording
-	var err error
-	if rec == nil {
-		rec, err = mcplog.ReadFile(t.src.Recording)
-	}
+	rec, err := t.src.readRecording()
 	if err != nil {
 		t.fail(nil, attempt, err)
 		return
 	}
 	t.addRecorded(rec)
 	var connected atomic.Bool // the handshake of the page is not part of the recording
-	events := t.in.feed.tap(t.id)
-	script := mcplog.NewScript(rec)
-	live, err := client.Open(t.in.quit, &client.Dialer{
-		Name: t.src.Name,
-		Dial: func(context.Context) (server.Conn, error) { return script.Dial(t.in.quit) },
-	}, &client.Options{
-		Name: t.src.Name,
-		Tap: func(e *tap.Event) {
-			if connected.Load() {
-				events(e)
-			}
-		},
-	})
+	var live *client.Source
+	if rec, err = rec.OfServer(""); err == nil {
+		events := t.in.feed.tap(t.id)
+		script := mcplog.NewScript(rec)
+		live, err = client.Open(t.in.quit, &client.Dialer{
+			Name: t.src.Name,
+			Dial: func(context.Context) (server.Conn, error) { return script.Dial(t.in.quit) },
+		}, &client.Options{
+			Name: t.src.Name,
+			Tap: func(e *tap.Event) {
+				if connected.Load() {
+					events(e)
+				}
+			},
+		})
+	}
 	var cat *mcp.Catalog
 	if err == nil {
 		cat, err = live.Catalog(t.in.quit)
@@ -173,7 +172,7 @@ func (t *target) openRecording(attempt int) {
 	t.since = time.Now()
 	t.touch()
 	if live == nil {
-		return // the recording lacks the handshake: its frames are all there is
+		return // several servers, or no handshake: its frames are all there is
 	}
 	t.closer = live
 	t.client = live

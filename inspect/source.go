@@ -35,7 +35,8 @@ type Source struct {
 	// Lock is what a lock calls the source; see [lock.Target]. Without a name, the page offers
 	// no lock.
 	Lock lock.Target
-	// Recording is a file to show instead of a source, see "slipway record".
+	// Recording is a file to show instead of a source, see "slipway record", or FILE#NAME for one of
+	// its servers.
 	Recording string
 
 	recording *mcplog.Recording // instead of the file
@@ -43,6 +44,18 @@ type Source struct {
 
 // isRecording reports whether the source is a recording, which has no server.
 func (s *Source) isRecording() bool { return s.Recording != "" || s.recording != nil }
+
+// readRecording returns the recording of all servers, or of the selected one.
+func (s *Source) readRecording() (*mcplog.Recording, error) {
+	if s.recording != nil {
+		return s.recording, nil
+	}
+	file, name := mcplog.SplitServer(s.Recording)
+	if name == "" {
+		return mcplog.ReadFile(file)
+	}
+	return mcplog.ReadServer(s.Recording)
+}
 
 // Served returns a Source for a source that is already open. The Inspector does not close
 // it.

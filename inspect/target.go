@@ -328,12 +328,17 @@ func (t *target) live() (*client.Source, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.client == nil {
-		return nil, &Failure{
+		f := &Failure{
 			Text: fmt.Sprintf("%s is not connected", t.src.Name),
 			Hint: "connect again",
 			Code: "not_connected",
 			http: 409,
 		}
+		if t.phase == phaseRecording {
+			f.Text = fmt.Sprintf("%s has only messages: it has several servers, or no handshake", t.src.Name)
+			f.Hint = "open one of several servers with: slipway inspect FILE.mcplog#NAME"
+		}
+		return nil, f
 	}
 	return t.client, nil
 }

@@ -110,10 +110,12 @@ func (a Argument) Typed() string {
 	return strings.Join(words, " ")
 }
 
-// IsRecording reports whether the argument is a recorded conversation (.mcplog).
+// IsRecording reports whether the argument is a recorded conversation (FILE.mcplog), or that of one
+// of its servers (FILE.mcplog#NAME).
 func (a Argument) IsRecording() bool {
 	t := parse(string(a))
-	return t.argv == nil && t.url == nil && mcplog.IsRecording(t.arg)
+	file, _ := mcplog.SplitServer(t.arg)
+	return t.argv == nil && t.url == nil && mcplog.IsRecording(file)
 }
 
 // IsDefinitions reports whether the argument is a file of server definitions.
@@ -156,7 +158,8 @@ func (a Argument) Exists() error {
 	if t.form != other {
 		return nil
 	}
-	_, err := stat(t.arg)
+	file, _ := mcplog.SplitServer(t.arg)
+	_, err := stat(file)
 	return err
 }
 

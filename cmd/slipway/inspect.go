@@ -48,7 +48,8 @@ The printed address contains a token, which allows calling the tools. It is
 valid until the command ends. On a terminal, the address is opened in the
 default browser.
 
-A recording (*.mcplog) is shown without its server.
+A recording (FILE.mcplog) is shown without its server. FILE.mcplog#NAME selects
+one of several servers, for its tools and without the messages of the others.
 
 ` + sourceHelp,
 		Example: `  slipway inspect examples/http-reference

@@ -103,7 +103,7 @@ type recording struct {
 
 // open creates the file of a recording of a source with that name. It never replaces a file.
 func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
-	if !open.Argument(r.output).IsRecording() || filepath.Ext(r.output) == ".gz" {
+	if !open.Argument(r.output).IsRecording() || !strings.EqualFold(filepath.Ext(r.output), ".mcplog") {
 		stem, _, _ := strings.Cut(filepath.Base(r.output), ".")
 		return nil, usage("such as "+stem+".mcplog", "%s: the name of a recording must end in .mcplog", r.output)
 	}
