@@ -339,7 +339,7 @@ func (r *Resolver) Login(m *Merged, s *Server) *identity.Settings {
 		return found.secret, nil
 	})
 	file := m.Origin(s.Name).Name
-	login.Command = "slipway login " + process.PathWord(file) + " " + process.ShellWord(s.Name)
+	login.Command = "slipway login " + process.PathWord(file) + " " + process.LastWord(s.Name)
 	login.Place = m.authPlace(s)
 	return login
 }

@@ -87,3 +87,14 @@ func TestAuth(t *testing.T) {
 		}
 	}
 }
+
+// The command of a login is complete, also for names that start like flags.
+func TestLoginCommand(t *testing.T) {
+	d, _ := stax.Parse("-x.json",
+		[]byte(`{"servers": {"-s": {"url": "https://x.example/mcp", "auth": {"kind": "oauth"}}}}`), nil)
+	m := stax.Merge(d)
+	got := new(stax.Resolver).Login(m, d.Config.Server("-s")).Command
+	if want := "slipway login ./-x.json -- -s"; got != want {
+		t.Errorf("the command is %s, want %s", got, want)
+	}
+}

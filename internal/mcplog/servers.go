@@ -72,9 +72,9 @@ func (e *ServerError) Error() string {
 // Hint returns what to write instead.
 func (e *ServerError) Hint() string {
 	if len(e.Names) == 0 {
-		return "name it without a server: " + process.ShellWord(e.File)
+		return "name it without a server: " + process.PathWord(e.File)
 	}
-	return "select a server, such as " + process.ShellWord(e.File+"#"+e.Names[0])
+	return "select a server, such as " + process.PathWord(e.File+"#"+e.Names[0])
 }
 
 // OfServer returns the recording of one server, by its name, or its number where names are not

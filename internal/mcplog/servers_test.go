@@ -72,6 +72,18 @@ func TestOfServer(t *testing.T) {
 	}
 }
 
+// A hint is a command argument, also for a file whose name starts like a flag.
+func TestServerHint(t *testing.T) {
+	for _, e := range []*mcplog.ServerError{
+		{File: "-a.mcplog", Name: "b"},
+		{File: "-a.mcplog", Names: []string{"b", "c"}},
+	} {
+		if got := e.Hint(); !strings.Contains(got, "./-a.mcplog") {
+			t.Errorf("the hint is %s", got)
+		}
+	}
+}
+
 func TestSplitServer(t *testing.T) {
 	for arg, want := range map[string][2]string{
 		"a.mcplog":           {"a.mcplog", ""},
