@@ -360,8 +360,13 @@ func (f *Fallback) stable(t *mcp.Tool) bool {
 		t.Annotations != nil && t.Annotations.ReadOnlyHint
 }
 
-// ReadResource implements [mcp.Source].
+// ReadResource implements [mcp.Source]. A read that is restricted to one of several sources is not
+// answered from the site, which does not know the source of its resources.
 func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if p.Sources != nil && f.joinsSeveral(ctx) {
+		f.opts.Await(ctx)
+		return f.src.ReadResource(ctx, p)
+	}
 	result, err := f.site.ReadResource(ctx, p)
 	if !notFound(err) {
 		return result, err
@@ -376,6 +381,12 @@ func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) 
 	}
 	f.remember(staticmcp.Question{URI: p.URI}, found)
 	return found, nil
+}
+
+// joinsSeveral reports whether the source joins several, or may do so.
+func (f *Fallback) joinsSeveral(ctx context.Context) bool {
+	src, err := f.src.Catalog(ctx)
+	return err != nil || len(src.Sources) > 1
 }
 
 // notFound reports whether err means that the requested item does not exist.

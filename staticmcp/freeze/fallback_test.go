@@ -99,3 +99,70 @@ func TestFallback(t *testing.T) {
 		t.Errorf("got %d questions of %d, %v", len(questions), len(plan.Questions), err)
 	}
 }
+
+// joined is a shop that is joined with other sources.
+type joined struct {
+	shop
+	sources []mcp.JoinedSource
+}
+
+func (j *joined) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	catalog, err := j.shop.Catalog(ctx)
+	catalog.Sources = j.sources
+	return catalog, err
+}
+
+func (j *joined) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	result, err := j.shop.ReadResource(ctx, p)
+	result.Contents[0].Text += strings.Join(p.Sources, " ")
+	return result, err
+}
+
+// TestFallbackRestricted verifies that one of several sources answers for itself, and that its answers
+// are not stored for the others.
+func TestFallbackRestricted(t *testing.T) {
+	src := &joined{sources: []mcp.JoinedSource{{Name: "a"}, {Name: "b"}}}
+	dir := filepath.Join(t.TempDir(), "site")
+	plan, err := freeze.NewPlan(t.Context(), &src.shop, &freeze.Options{Repeat: freeze.Repeat{SkipUnstable: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := freeze.Run(t.Context(), plan, sitewriter.Dir(dir), nil); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *staticmcp.Site {
+		site, err := staticmcp.OpenDir(t.Context(), dir, &staticmcp.Options{Poll: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { site.Close() })
+		return site
+	}
+	f := freeze.NewFallback(open(), src, &freeze.FallbackOptions{Dir: dir})
+	for _, uri := range []string{"shop://about", "shop://more"} {
+		for _, source := range []string{"a", "b"} {
+			result, err := f.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri, Sources: []string{source}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := result.Decode()
+			if err != nil || read.Contents[0].Text != "about "+uri+source {
+				t.Errorf("%s of %s: %+v, %v", uri, source, read, err)
+			}
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open().ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shop://more"}); err == nil {
+		t.Error("an answer of one source is stored for all")
+	}
+	src.sources = src.sources[:1]
+	result, err := f.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shop://about", Sources: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := result.Decode(); err != nil || read.Contents[0].Text != "about shop://about" {
+		t.Errorf("the only source: %+v, %v, want the answer of the site", read, err)
+	}
+}
