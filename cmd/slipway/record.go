@@ -56,7 +56,8 @@ requests again and compares the answers.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&r.output, "output", "o", "", "new `FILE` for the recording, *.mcplog; {time} becomes the time of the start")
+	flags.StringVarP(&r.output, "output", "o", "",
+		"new `FILE` for the recording, *.mcplog; {time} becomes the time of the start")
 	flags.StringArrayVar(&r.redact, "redact", nil,
 		"redact the values at this `PATH`, such as $.params.arguments.pin; * means any name (repeatable)")
 	bundleFlags(cmd)
