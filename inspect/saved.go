@@ -53,7 +53,7 @@ func (s *savedCalls) read() (text []byte, tag string, err error) {
 	return text, tagOf(text), nil
 }
 
-// unusableCalls returns the failure for calls that are no file of saved calls.
+// unusableCalls returns the failure for an invalid file of saved calls.
 func unusableCalls(status int, err error) *Failure {
 	f := failure(status, "file", "%v", err)
 	var e *calltest.EditError

@@ -88,8 +88,8 @@ func (f *fencedWriter) permitted() bool {
 	clear(header)
 	writeError(f.ResponseWriter, f.request, http.StatusBadGateway, mcp.CodeInternalError,
 		"the replica lost its lease while it served the request: it may have run")
-	// Who writes to a stream has set a deadline, and clears it after a write without an error only. Over HTTP/2 it would
-	// reset the stream, with this answer, if the handler is silent for longer.
+	// Writers of streams set a deadline, and clear it only after a write that succeeded. Over HTTP/2, a deadline that is
+	// left would reset the stream, and this answer with it.
 	_ = http.NewResponseController(f.ResponseWriter).SetWriteDeadline(time.Time{})
 	return false
 }

@@ -106,6 +106,36 @@ func TestLocalOrigin(t *testing.T) {
 	}
 }
 
+// TestPublicHosts checks a server that a proxy makes public: it has only the names of the variable HOSTS, and any page
+// may read it.
+func TestPublicHosts(t *testing.T) {
+	published := t.TempDir()
+	if err := os.WriteFile(filepath.Join(published, "index.html"), []byte("<p>public"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOSTS", "docs.example.com, Example.com")
+	address := startNode(t, &Options{Published: published, Site: "mcp"})
+	for host, status := range map[string]int{
+		"docs.example.com": 200, "EXAMPLE.com:443": 200, "127.0.0.1:8080": 403, "evil.example": 403,
+	} {
+		post, err := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		post.Host = host
+		post.Header.Set("Content-Type", "application/json")
+		post.Header.Set("Origin", "https://elsewhere.example")
+		resp, err := http.DefaultClient.Do(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != status {
+			t.Errorf("host %q: %d, want %d", host, resp.StatusCode, status)
+		}
+	}
+}
+
 // TestFileWithoutLength guards the memory of an endpoint whose site has a file without a length: it was read whole.
 func TestFileWithoutLength(t *testing.T) {
 	var sent atomic.Int64

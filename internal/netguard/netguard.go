@@ -183,7 +183,8 @@ func Loopback() []netip.Prefix {
 
 // NamesLoopback reports whether the host of a URL is localhost, 127.0.0.1 or [::1]. Other
 // addresses of this machine, other spellings of these, and names that resolve to them do
-// not count.
+// not count: it decides which names may reach this machine, where [IsLoopbackHost] decides
+// whether a secret stays on it.
 func NamesLoopback(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && isItself(u.Hostname())

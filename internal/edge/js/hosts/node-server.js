@@ -4,14 +4,19 @@ function ownAddress() {
 
 const loopback = ['127.0.0.1', 'localhost', '[::1]', '::1'];
 
+/** Returns the public host names of the server, or undefined. */
+function publicHosts() {
+  return process.env.HOSTS?.toLowerCase().split(/[\s,]+/).filter(Boolean) ?? CONFIG.hosts;
+}
+
 /** Reports whether only this machine can use the server, as no public name leads to it. */
 function isLocal() {
-  return CONFIG.hosts === undefined && loopback.includes(ownAddress());
+  return publicHosts() === undefined && loopback.includes(ownAddress());
 }
 
 /** Returns the names that requests may use: on loopback only those of loopback, which stops rebound DNS names. */
 function ownHosts() {
-  return isLocal() ? loopback : CONFIG.hosts;
+  return isLocal() ? loopback : publicHosts();
 }
 
 /** Serves the endpoint, and everything else with others. */

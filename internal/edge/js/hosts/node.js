@@ -1,5 +1,6 @@
 // A server for Node.js, Bun and containers: the published folder and the endpoint.
 // Usage: node mcp-server.mjs [PORT [ADDRESS]]; the environment variables PORT and ADDRESS also count.
+// Behind a proxy, set HOSTS to the public names, such as docs.example.com, separated by commas.
 
 import { createServer } from 'node:http';
 import { readFile, realpath } from 'node:fs/promises';
