@@ -57,10 +57,10 @@ func (a *appSource) made(
 		Started: time.Now().UnixNano(),
 		cause:   "app",
 		cancel:  cancel,
+		limit:   newLimit(callTimeout, cancel),
 	}
-	limit := newLimit(callTimeout, cancel)
 	c.notify = &client.Notify{
-		Progress: func(json.RawMessage) { limit.extend() },
+		Progress: func(json.RawMessage) { c.limit.extend() },
 		Sent:     func(id uint64) { in.feed.sentIDs.Store(sentKey{a.t.id, id}, c.ID) },
 	}
 	in.calls.add(c)
@@ -68,7 +68,7 @@ func (a *appSource) made(
 	began := time.Now()
 	err := do(client.WithNotify(ctx, c.notify))
 	took := time.Since(began)
-	limit.stop()
+	c.limit.stop()
 	cause := context.Cause(ctx)
 	cancel(nil)
 	in.feed.after(func() { in.finish(c, took, err, cause) })

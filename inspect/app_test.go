@@ -31,6 +31,32 @@ func TestAppRequestEnds(t *testing.T) {
 	})
 }
 
+// The time of a request does not run while the user of the page is asked for it.
+func TestAppRequestAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := Handler(nil, nil)
+		defer in.Close()
+		a := &appSource{t: &target{
+			in: in,
+			id: 1,
+		}}
+		time.AfterFunc(time.Hour, func() {
+			in.asks.take(1).answer <- questionAnswer{result: []byte(`{}`)}
+		})
+		began := time.Now()
+		err := a.made(t.Context(), "tools/call", "ask", func(ctx context.Context) error {
+			if _, err := in.ask(ctx, a.t, "elicitation/create", nil); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began); took != time.Hour+time.Minute {
+			t.Errorf("it ended after %v: %v", took, err)
+		}
+	})
+}
+
 // The user interfaces of servers on this machine and in its network keep the origins there.
 func TestAppOfPrivateServer(t *testing.T) {
 	for address, want := range map[string]bool{

@@ -87,7 +87,8 @@ func (l *askList) get(id int) *question {
 	return l.open[id]
 }
 
-// ask shows a question of a server on the page, and waits for the answer.
+// ask shows a question of a server on the page, and waits for the answer. Meanwhile, the time of its
+// call does not run, or of all calls of the source if it belongs to none.
 func (in *Inspector) ask(
 	ctx context.Context, t *target, method string, params json.RawMessage,
 ) (json.RawMessage, error) {
@@ -107,6 +108,9 @@ func (in *Inspector) ask(
 		if requested := jsonscan.Member(params, "requestedSchema"); requested != nil {
 			q.Form, _ = schema.NewForm(slices.Clone(requested), nil) // without a form, the page offers JSON
 		}
+	}
+	for _, limit := range in.calls.limits(t.id, q.Call) {
+		defer limit.pause()()
 	}
 	in.asks.add(q)
 	in.feed.after(func() { in.publish("ask", q) })

@@ -41,10 +41,12 @@ type call struct {
 	Progress json.RawMessage `json:"progress,omitempty"`
 
 	mu *sync.Mutex // of the list
-	// cause is that of the frames, notify connects them with the call, and cancel ends it.
+	// cause is that of the frames, notify connects them with the call, cancel ends it, and limit does
+	// so after a time.
 	cause  string
 	notify *client.Notify
 	cancel context.CancelCauseFunc
+	limit  *limit
 }
 
 // callList is the calls of the page: the running ones, and the latest others.
@@ -131,6 +133,19 @@ func (l *callList) notifying(n *client.Notify) int {
 		}
 	}
 	return 0
+}
+
+// limits returns the limits of a running call, or of all running calls of a source if id is 0.
+func (l *callList) limits(source, id int) []*limit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []*limit
+	for _, c := range l.calls {
+		if c.State == stateRunning && c.Source == source && (id == 0 || c.ID == id) {
+			list = append(list, c.limit)
+		}
+	}
+	return list
 }
 
 // stateRunning is the state of a call without an outcome.
@@ -234,18 +249,18 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 		Started: time.Now().UnixNano(),
 		cause:   "user",
 		cancel:  cancel,
+		limit:   newLimit(timeout, cancel),
 	}
 	if body.Cause == "retry" {
 		c.cause = body.Cause
 	}
 	// The number must exist before the first frame of the call.
 	in.calls.add(c)
-	limit := newLimit(timeout, cancel)
 	t.mu.Lock()
 	level := t.level
 	t.mu.Unlock()
 	c.notify = &client.Notify{
-		Progress: func(json.RawMessage) { limit.extend() },
+		Progress: func(json.RawMessage) { c.limit.extend() },
 		Sent:     func(id uint64) { in.feed.sentIDs.Store(sentKey{t.id, id}, c.ID) },
 	}
 	if l, ok := mcp.ParseLogLevel(level); ok {
@@ -257,7 +272,7 @@ func (in *Inspector) call(t *target, body *callRequest) (*call, error) {
 		began := time.Now()
 		_, err := live.Do(client.WithNotify(ctx, c.notify), body.Method, params)
 		took := time.Since(began)
-		limit.stop()
+		c.limit.stop()
 		cause := context.Cause(ctx)
 		cancel(nil)
 		// The frames of the answer come first, so that the page shows the outcome with its answer.
@@ -317,12 +332,13 @@ func (c *call) copy() *call {
 	return &copied
 }
 
-// limit ends a call after a time without progress.
+// limit ends a call after a time without progress, except while the user is asked for it.
 type limit struct {
 	mu    sync.Mutex
-	timer *time.Timer
-	// after is how long the call may take without progress.
-	after time.Duration
+	timer *time.Timer // nil without a limit, and after the outcome
+	// after is how long the call may take without progress, and asking counts open questions.
+	after  time.Duration
+	asking int
 }
 
 // newLimit returns a limit that cancels a call with errTime. A negative after means no limit.
@@ -343,10 +359,30 @@ func (l *limit) extend() {
 	}
 }
 
-// stop ends the limit after the outcome of the call.
-func (l *limit) stop() {
+// pause stops the time until the returned function has been called.
+func (l *limit) pause() (resume func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asking++
 	if l.timer != nil {
 		l.timer.Stop()
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.asking--; l.asking == 0 && l.timer != nil {
+			l.timer.Reset(l.after)
+		}
+	}
+}
+
+// stop ends the limit after the outcome of the call.
+func (l *limit) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
 	}
 }
 
