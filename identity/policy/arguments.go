@@ -484,7 +484,7 @@ func (a *argument) typed(node any) any {
 	case "String":
 		return map[string]any{"like": map[string]any{"left": node, "pattern": []any{"Wildcard"}}}
 	case "Long":
-		return binary("<=", node, value(math.MaxInt64))
+		return binary("<=", node, value(int64(math.MaxInt64)))
 	case "Bool":
 		return binary("||", node, value(true))
 	case "decimal":

@@ -29,8 +29,9 @@ func Same(a, b []byte) bool {
 	return x.Compare(&y) == 0
 }
 
-// maxExponent limits exponents; larger ones are treated as equal.
-const maxExponent = 1 << 60
+// maxExponent limits exponents; larger ones are treated as equal. The sum of two and the length of a
+// text fits into 32 bits.
+const maxExponent = 1 << 29
 
 // Parse parses a valid JSON number.
 func Parse(token []byte) Number {
@@ -83,16 +84,14 @@ func parseExponent(text []byte) int {
 	if neg || text[0] == '+' {
 		text = text[1:]
 	}
-	e := 0
+	e := int64(0)
 	for _, c := range text {
-		if e = e*10 + int(c-'0'); e > maxExponent {
-			e = maxExponent
-		}
+		e = min(e*10+int64(c-'0'), maxExponent)
 	}
 	if neg {
-		return -e
+		e = -e
 	}
-	return e
+	return int(e)
 }
 
 // Integer reports whether d has no fraction.

@@ -68,7 +68,7 @@ const (
 // scan fills m from one JSON text and validates the whole text. If the text is JSON but
 // not a valid message, m still contains the id, if it has one.
 func (m *message) scan(text []byte) *mcp.Error {
-	*m = message{size: uint32(min(len(text), math.MaxUint32))}
+	*m = message{size: uint32(min(uint64(len(text)), math.MaxUint32))}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
 		return &mcp.Error{
