@@ -195,21 +195,35 @@ func (i *Isolated) Close() error {
 		i.stopLocked(t)
 	}
 	i.noteChangeLocked()
+	patience := stopPatience(i.Source.transport)
+	for t := range i.stopping {
+		patience = max(patience, stopPatience(t.src.transport))
+	}
 	i.mu.Unlock()
-	stopped := make(chan error, 1)
+	base := make(chan struct{}) // closed when the process of the catalog has stopped
+	i.work.Go(func() {          // with the others: none waits for one that does not exit
+		defer close(base)
+		_ = i.Source.Close() // never fails
+	})
+	stopped := make(chan struct{})
 	go func() { // ends with the last process
 		i.work.Wait()
-		stopped <- i.Source.Close()
+		i.Source.releaseEndpoint() // of all
+		close(stopped)
 	}()
-	late := time.NewTimer(stopPatience(i.Source.transport))
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
-	case err := <-stopped:
-		return err
+	case <-stopped:
+		return nil
 	case <-late.C:
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		if n := len(i.stopping); n > 1 {
+		n := len(i.stopping)
+		if !isClosed(base) {
+			n++
+		}
+		if n > 1 {
 			return fmt.Errorf("%s: %d processes have not exited in time", i.Source.opts.Name, n)
 		}
 		return fmt.Errorf("%s: a process has not exited in time", i.Source.opts.Name)

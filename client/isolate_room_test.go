@@ -203,7 +203,12 @@ func TestRoomIsHandedOver(t *testing.T) {
 // TestCloseWithStuckProcess guards that Close does not wait without limit for a process that does not exit.
 func TestCloseWithStuckProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src, _ := isolateSlow(t, &client.IsolateOptions{}, nil, func(int64) time.Duration { return time.Hour })
+		src, running := isolateSlow(t, &client.IsolateOptions{}, nil, func(nth int64) time.Duration {
+			if nth < 0 {
+				return 0 // the process of the catalog exits at once
+			}
+			return time.Hour
+		})
 		callsAs(t, src, "caller", 1)
 		began := time.Now()
 		if err := src.Close(); err == nil || !strings.Contains(err.Error(), "a process has not exited") {
@@ -212,6 +217,28 @@ func TestCloseWithStuckProcess(t *testing.T) {
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("Close took %v", took)
 		}
+		if n := running.Load(); n != 1 {
+			t.Errorf("%d processes run after Close, want only the one that does not exit", n)
+		}
 		time.Sleep(2 * time.Hour) // the process exits
+	})
+}
+
+// TestCloseStopsTogether guards that Close does not report processes that have each exited in time.
+func TestCloseStopsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, running := isolateSlow(t, &client.IsolateOptions{}, nil,
+			func(int64) time.Duration { return 8 * time.Second })
+		callsAs(t, src, "caller", 2)
+		began := time.Now()
+		if err := src.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		if took := time.Since(began); took != 8*time.Second {
+			t.Errorf("Close took %v, want the 8 seconds of one process", took)
+		}
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d processes run after Close", n)
+		}
 	})
 }

@@ -167,12 +167,17 @@ func (s *Source) Close() error {
 	s.stop()
 	s.work.Wait()
 	s.enter(closed)
+	s.releaseEndpoint()
+	s.opts.Roster.remove(s)
+	return nil
+}
+
+// releaseEndpoint closes the idle connections, unless others may use them.
+func (s *Source) releaseEndpoint() {
 	e, ok := s.transport.(*Endpoint)
 	if ok && !s.shared {
 		e.release()
 	}
-	s.opts.Roster.remove(s)
-	return nil
 }
 
 // Catalog returns the catalog of the server, as of its last start or change. It starts a
