@@ -120,3 +120,61 @@ func TestUnreadQueue(t *testing.T) {
 		}
 	})
 }
+
+// TestPongWithoutMemory guards that a client that sends pings is not disconnected while the answers that others have
+// yet to read leave no memory.
+func TestPongWithoutMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withBudget(t, server.Budget{RequestBytes: 1 << 20}, nil)
+		c := w.legacy()
+		c.say(call(1, "big", `{"size":1000000}`))
+		synctest.Wait()
+		var rest server.BodyMemory
+		if !w.server.ReserveBody(t.Context(), "", &rest, 1<<20-w.server.Stats().RequestBytes) {
+			t.Fatal("the rest of the memory does not fit")
+		}
+		c.send(frame(opPing, "hi"))
+		synctest.Wait()
+		c.wantMessage(`"id":1,`)
+		if op, payload := c.receive(); op != opPong || string(payload) != "hi" {
+			t.Errorf("received opcode %d with %q, want a pong", op, payload)
+		}
+		synctest.Wait()
+		w.server.ReleaseBody(&rest)
+		if got := w.server.Stats().RequestBytes; got != 0 {
+			t.Errorf("%d bytes are counted after the answers", got)
+		}
+		_ = c.Close()
+		synctest.Wait()
+	})
+}
+
+// TestPingsWithoutMemory guards the memory of pongs that are not counted: their client is disconnected.
+func TestPingsWithoutMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withBudget(t, server.Budget{RequestBytes: 1 << 20}, nil)
+		c := w.legacy()
+		c.say(call(1, "big", `{"size":1000000}`))
+		synctest.Wait()
+		var rest server.BodyMemory
+		if !w.server.ReserveBody(t.Context(), "", &rest, 1<<20-w.server.Stats().RequestBytes) {
+			t.Fatal("the rest of the memory does not fit")
+		}
+		sent := 0
+		for ; sent < 1000; sent++ {
+			if _, err := c.Write(frame(opPing, strings.Repeat("p", 100))); err != nil {
+				break
+			}
+			synctest.Wait()
+		}
+		if sent < 30 || sent > 50 {
+			t.Errorf("%d pings were answered without memory, want those whose pongs have 4 KiB", sent)
+		}
+		_ = c.Close()
+		synctest.Wait()
+		w.server.ReleaseBody(&rest)
+		if got := w.server.Stats().RequestBytes; got != 0 {
+			t.Errorf("%d bytes are counted after the connection", got)
+		}
+	})
+}

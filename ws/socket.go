@@ -258,6 +258,8 @@ func (s *socket) readFailed(err error) error {
 		s.close(websocket.StatusMessageTooBig, "")
 	case errors.Is(err, errSlow):
 		s.close(websocket.StatusPolicyViolation, errSlow.Error())
+	case errors.Is(err, errFull):
+		s.close(websocket.StatusTryAgainLater, errFull.Error())
 	default:
 		s.close(websocket.StatusProtocolError, "")
 	}

@@ -29,6 +29,7 @@ type wire struct {
 	gathered *[]byte          // messages to be sent together
 	closing  bool             // stop gathering
 	queue    []byte           // written by flush
+	counted  int              // what reserve has counted of the queue
 	flushing bool
 	done     chan struct{} // closed when flush returns
 	deadline time.Time     // for flush, once the connection is closed
@@ -177,13 +178,15 @@ func (w *wire) send(p []byte) error {
 	return nil
 }
 
-// fits reserves the memory of the queue with n more bytes, and reports whether it fits. Control frames always do.
+// fits reserves the memory of the queue with n more bytes, and reports whether it fits. Control frames have
+// room beyond that, which is not counted, and a close frame always fits.
 func (w *wire) fits(n int) bool {
 	size := len(w.queue) + n
 	if w.reserve == nil || w.reserve(size) {
+		w.counted = size
 		return true
 	}
-	return size <= controlRoom || w.closing && n <= controlRoom
+	return size-w.counted <= controlRoom || w.closing && n <= controlRoom
 }
 
 // flush writes the queue until it is empty.
@@ -201,6 +204,7 @@ func (w *wire) flush() {
 	}
 	w.flushing = false
 	w.queue = nil
+	w.counted = 0
 	if w.reserve != nil {
 		w.reserve(0)
 	}
