@@ -266,7 +266,9 @@ func keptMetrics(t *exposition, st *server.Stats) {
 	})
 	t.gauge("mcp_server_request_bytes", "Bytes of the requests being received and served.", float64(st.RequestBytes))
 	t.gauge("mcp_server_request_limit_bytes", "Limit of mcp_server_request_bytes.", float64(st.MaxRequestBytes))
-	t.counter("mcp_server_request_bytes_refused_total", "Requests refused by that limit.", float64(st.RequestsTooMany))
+	t.counter("mcp_server_request_bytes_refused_total",
+		"Requests refused, and answers and other messages dropped, because of that limit.",
+		float64(st.RequestsTooMany))
 	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.",
 		float64(st.MaxKeptBytes))
 }

@@ -10,11 +10,12 @@ import (
 
 // bodies limits the memory of requests being received and served, and of their answers until they
 // are written. While less than half of the total is in use, small requests only cost two atomic
-// additions. Beyond that, and for large requests, each client is also restricted to its share.
+// additions. Beyond that, and for large requests, each client is also restricted to its share, which
+// its answers may exceed while less than half of the total is in use.
 type bodies struct {
 	// total and share are the limits in bytes, for all clients and for one.
 	total, share int64
-	// used counts bodies and answers; refused counts those refused because of a limit.
+	// used counts bodies and answers; refused counts those refused or dropped because of a limit.
 	used    atomic.Int64
 	refused atomic.Int64
 
@@ -51,10 +52,25 @@ func (b *bodies) init(o *Budget) {
 // reserve adds n bytes to h, and reports whether they fit. A client with a single request
 // in flight is not restricted to its share.
 func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int64) bool {
+	return b.add(ctx, remote, h, n, b.share)
+}
+
+// reserveAnswer is reserve for an answer. Its request has run, so it is only dropped for the share of its
+// client once half of the total is in use.
+func (b *bodies) reserveAnswer(ctx context.Context, remote string, h *heldBody, n int64) bool {
+	share := b.share
+	if b.used.Load()+n <= b.total/2 {
+		share = b.total
+	}
+	return b.add(ctx, remote, h, n, share)
+}
+
+// add is reserve for a client with the given share.
+func (b *bodies) add(ctx context.Context, remote string, h *heldBody, n, share int64) bool {
 	used := b.used.Add(n)
 	h.size += n
 	if used <= b.total &&
-		(h.size <= smallBody && used <= b.total/2 || b.charge(ctx, remote, h)) {
+		(h.size <= smallBody && used <= b.total/2 || b.charge(ctx, remote, h, share)) {
 		return true
 	}
 	b.used.Add(-n)
@@ -63,8 +79,8 @@ func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int6
 	return false
 }
 
-// charge charges all bytes of h to its client, and reports whether they fit.
-func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
+// charge charges all bytes of h to its client, and reports whether they fit into its share.
+func (b *bodies) charge(ctx context.Context, remote string, h *heldBody, share int64) bool {
 	if h.client == "" {
 		if h.client = accountName(mcp.PrincipalFrom(ctx), remote); h.client == "" {
 			return true // the share of a single client is the total
@@ -73,7 +89,7 @@ func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	others := b.clients[h.client] - h.own
-	if others > 0 && others+h.size > b.share {
+	if others > 0 && others+h.size > share {
 		return false
 	}
 	b.clients[h.client] = others + h.size
@@ -109,7 +125,7 @@ var errUnread = mcp.Errorf(mcp.CodeInternalError, "the request has run, but its 
 // reserveAnswer reserves size bytes for a, until it is written. An answer that does not fit is replaced by an
 // error, which is returned.
 func (s *Server) reserveAnswer(rc *request, a *answer, size int) *mcp.Error {
-	if rc.memory == nil || s.bodies.reserve(rc.parent, rc.remote, rc.memory, int64(size)) {
+	if rc.memory == nil || s.bodies.reserveAnswer(rc.parent, rc.remote, rc.memory, int64(size)) {
 		return nil
 	}
 	a.buf = nil // it is not needed any more

@@ -57,8 +57,8 @@ type Budget struct {
 	// replaced by an error with [mcp.CodeInternalError]. RequestBytes is not part of Bytes.
 	RequestBytes int64
 	// ClientRequestBytes is the share of one client in RequestBytes; 0 means a quarter. It
-	// applies to requests of more than 64 KiB, and to all requests once half of RequestBytes
-	// is in use. A client's only request is always within its share.
+	// applies to requests of more than 64 KiB, and to all requests and answers once half of
+	// RequestBytes is in use. A client's only request is always within its share.
 	ClientRequestBytes int64
 }
 

@@ -34,8 +34,8 @@ type BufferedConn interface {
 // ConnOptions configures [Server.ServeConn]. Nil and the zero value use the defaults.
 type ConnOptions struct {
 	// MaxInFlight is the maximum number of concurrent requests; others are rejected with
-	// [mcp.CodeToolBusy]. Reading continues, so that a client can cancel requests and a
-	// disconnect is noticed. 0 means 1,000.
+	// [mcp.CodeToolBusy], or wait while an answer is being written. Reading continues otherwise, so that
+	// a client can cancel requests and a disconnect is noticed. 0 means 1,000.
 	MaxInFlight int
 	// DrainTimeout is how long requests in flight may take after ctx is done, before they
 	// are cancelled; 0 means 10 seconds.
@@ -122,9 +122,16 @@ func (l *link) pending() bool {
 }
 
 // write sends a message, or queues it for flush.
-func (l *link) write(msg []byte) {
+func (l *link) write(msg []byte) { l.answer(msg, nil) }
+
+// answer is write for the answer to rc, which may be nil.
+func (l *link) answer(msg []byte, rc *request) {
 	if l.tap != nil {
 		l.tap.Sends(msg)
+	}
+	if stream, ok := l.conn.(*sseConn); ok {
+		_ = l.recordError(stream.write(msg, rc))
+		return
 	}
 	_ = l.recordError(l.conn.WriteMessage(msg))
 }

@@ -70,6 +70,20 @@ type eventWriter interface {
 	cut()
 }
 
+// writeAnswer writes an event. If it is the answer to rc, which is nil otherwise, rc leaves the gate before the client
+// has all of it: the client may then send its next request.
+func writeAnswer(out eventWriter, event []byte, rc *request) error {
+	if rc == nil || !rc.entered {
+		return out.writeEvents(event)
+	}
+	last := len(event) - 1
+	if err := out.writeEvents(event[:last]); err != nil {
+		return err
+	}
+	rc.leave()
+	return out.writeEvents(event[last:])
+}
+
 // Limits of what a log keeps for a client that may reconnect. If the ledger rejects
 // events, the stream works but cannot be resumed.
 const (
@@ -99,7 +113,7 @@ func (l *eventLog) id(n int) string {
 func (l *eventLog) prime() error {
 	return l.add(func(id string) []byte {
 		return []byte("id: " + id + "\ndata: \n\n")
-	})
+	}, nil)
 }
 
 // follow records a request before its first message. Requests that have not reached the
@@ -152,13 +166,16 @@ func (l *eventLog) requests() []followed {
 
 // append logs a message and sends it, if there is a connection. The error is that of the
 // connection; the event is kept nevertheless.
-func (l *eventLog) append(msg []byte) error {
-	return l.add(func(id string) []byte { return appendEvent(nil, id, msg) })
+func (l *eventLog) append(msg []byte) error { return l.appendAnswer(msg, nil) }
+
+// appendAnswer is append with rc as for writeAnswer.
+func (l *eventLog) appendAnswer(msg []byte, rc *request) error {
+	return l.add(func(id string) []byte { return appendEvent(nil, id, msg) }, rc)
 }
 
 // add logs an event, which event returns for its id. Writing happens outside of mu,
 // because a client may read slowly.
-func (l *eventLog) add(event func(id string) []byte) error {
+func (l *eventLog) add(event func(id string) []byte, rc *request) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
@@ -172,7 +189,7 @@ func (l *eventLog) add(event func(id string) []byte) error {
 	if out == nil {
 		return nil
 	}
-	if err := out.writeEvents(e); err != nil {
+	if err := writeAnswer(out, e, rc); err != nil {
 		l.detach(out) // the client may reconnect for it
 		return err
 	}

@@ -115,13 +115,13 @@ func (x *exchange) finish(rc *request, a *answer) {
 	switch {
 	case rc.outcome == OutcomeStream:
 	case x.out != nil:
-		x.end(x.handler.server.lineOf(rc, a))
+		x.end(x.handler.server.lineOf(rc, a), rc)
 	case a.empty() && rc.msg.isRequest():
 		x.cancelled()
 	case a.empty():
 		x.w.WriteHeader(http.StatusAccepted)
 	case x.accept&prefersStream != 0 && a.status == 0:
-		x.end(x.handler.server.lineOf(rc, a))
+		x.end(x.handler.server.lineOf(rc, a), rc)
 	default:
 		write(x.w, a, a.status, rc)
 	}
@@ -145,12 +145,13 @@ func (x *exchange) cancelled() {
 
 var errCancelled = mcp.Errorf(mcp.CodeInternalError, "the client has cancelled the request")
 
-// end sends the last message of an event stream, if there is one. A disconnect of the
-// client is not an error of the request: the client may reconnect, or not need the
+// end sends the last message of an event stream, if there is one, which answers rc. A disconnect
+// of the client is not an error of the request: the client may reconnect, or not need the
 // answer.
-func (x *exchange) end(last []byte) {
+func (x *exchange) end(last []byte, rc *request) {
 	if len(last) > 0 {
-		_ = x.send(last)
+		x.open()
+		_ = x.write(last, rc)
 	}
 	if x.log != nil {
 		x.log.finish()
@@ -295,7 +296,7 @@ func (x *exchange) deliver(msg []byte) (held int) {
 func (x *exchange) finishBatch(a *answer) {
 	switch {
 	case x.out != nil:
-		x.end(nil)
+		x.end(nil, nil)
 	case len(x.held) == 0 && x.awaits:
 		x.cancelled()
 	case len(x.held) == 0:
@@ -314,20 +315,26 @@ func (x *exchange) finishBatch(a *answer) {
 // send implements stream. The first message turns the response into an event stream,
 // starting with the held answers.
 func (x *exchange) send(msg []byte) error {
-	if x.out == nil {
-		x.out = newResponse(x.w)
-		if x.session != nil && x.session.id != "" && x.version >= mcp.Version20250326 {
-			x.openLog()
-			if x.version >= mcp.Version20251125 {
-				_ = x.log.prime()
-			}
-		}
-		for _, held := range x.held {
-			_ = x.write(held)
-		}
-		x.held = nil
+	x.open()
+	return x.write(msg, nil)
+}
+
+// open turns the response into an event stream, unless it is one.
+func (x *exchange) open() {
+	if x.out != nil {
+		return
 	}
-	return x.write(msg)
+	x.out = newResponse(x.w)
+	if x.session != nil && x.session.id != "" && x.version >= mcp.Version20250326 {
+		x.openLog()
+		if x.version >= mcp.Version20251125 {
+			_ = x.log.prime()
+		}
+	}
+	for _, held := range x.held {
+		_ = x.write(held, nil)
+	}
+	x.held = nil
 }
 
 // openLog starts logging the event stream, so that the client can resume it.
@@ -348,16 +355,16 @@ func (x *exchange) note() {
 	}
 }
 
-// write writes to the event stream that the response has become.
-func (x *exchange) write(msg []byte) error {
+// write writes to the event stream that the response has become. rc is as for writeAnswer.
+func (x *exchange) write(msg []byte, rc *request) error {
 	if t := x.handler.server.tapOf(x.w); t != nil {
 		t.On(tap.SSE).Sends(msg)
 	}
 	if x.log != nil {
 		x.note()
-		return x.log.append(msg)
+		return x.log.appendAnswer(msg, rc)
 	}
-	return x.out.writeEvents(appendEvent(nil, "", msg))
+	return writeAnswer(x.out, appendEvent(nil, "", msg), rc)
 }
 
 // disconnect implements Request.Disconnect.

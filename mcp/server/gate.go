@@ -25,7 +25,8 @@ type Gate interface {
 	Enter(ctx context.Context, op Operation) error
 	// Leave is called when an admitted request has finished. Its answer has then been written,
 	// except for the end of it, answers of less than 64 KiB, and those of a batch; on a connection
-	// with [ConnOptions.Queues], it is about to be queued.
+	// with [ConnOptions.Queues], it is about to be queued. On other connections than those of HTTP, the whole
+	// answer has been written, so the next request of the client may enter before.
 	Leave(ctx context.Context, op Operation)
 }
 

@@ -256,8 +256,8 @@ type Stats struct {
 	// KeptBytes is the total of Kept, MaxKeptBytes its limit.
 	KeptBytes, MaxKeptBytes int64
 	// RequestBytes is the memory of the requests that are being received and served,
-	// MaxRequestBytes its limit, and RequestsTooMany the number of requests rejected because
-	// of it.
+	// MaxRequestBytes its limit, and RequestsTooMany how often something did not fit: a request, which was
+	// rejected, or an answer or another message to a client, which was dropped.
 	RequestBytes, MaxRequestBytes, RequestsTooMany int64
 }
 

@@ -39,6 +39,7 @@ type pipe struct {
 	work     inflight // messages being served
 	draining atomic.Bool
 	slots    chan struct{} // one for each request that has exceeded its leader's patience
+	writing  atomic.Int32  // how many of them are writing their answers
 
 	ended   chan struct{} // closed by the last leader
 	readErr error         // set before ended is closed
@@ -322,10 +323,17 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 		_ = c.flush()
 		return false
 	}
+	c.writing.Add(1)
 	c.answer(rc, msg)
+	c.written()
+	return false
+}
+
+// written flushes an answer and frees its slot.
+func (c *pipe) written() {
 	_ = c.flush()
 	<-c.slots
-	return false
+	c.writing.Add(-1) // last, see busy
 }
 
 // answer writes the answer to rc, or queues it, if there is one. If the connection queues it, the
@@ -338,15 +346,20 @@ func (c *pipe) answer(rc *request, msg []byte) {
 		rc.leave()
 		c.server.bodies.release(rc.memory)
 	}
-	c.link.write(msg)
+	c.link.answer(msg, rc)
 }
 
 // busy reserves size bytes for a request. It returns an error if too many requests are in
 // flight. On connections whose end of input is not a disconnect, reading waits for a free slot
-// instead.
+// instead, and also while an answer is being written, which the client may have already.
 func (c *pipe) busy(rc *request, size int) *mcp.Error {
+	writing := c.writing.Load() > 0 // first: what is written later, the client did not have
 	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
-		return busy("%d requests are already in flight", cap(c.slots))
+		if !writing {
+			return busy("%d requests are already in flight", cap(c.slots))
+		}
+		c.slots <- struct{}{}
+		<-c.slots
 	}
 	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, rc.memory, int64(size)) {
 		return errBodies
@@ -418,12 +431,13 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	case len(out) > 1:
 		a.buf = append(append(a.buf, out[:len(out)-1]...), ']')
 	}
-	c.write(a)
-	if !leads {
-		_ = c.flush()
-		<-c.slots
+	if leads {
+		return c.write(a)
 	}
-	return leads
+	c.writing.Add(1)
+	c.write(a)
+	c.written()
+	return false
 }
 
 // handle implements surface.

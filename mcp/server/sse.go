@@ -101,8 +101,11 @@ func (l *sseConn) ReadMessage(ctx context.Context) ([]byte, error) {
 }
 
 // WriteMessage implements Conn.
-func (l *sseConn) WriteMessage(msg []byte) error {
-	err := l.out.writeEvents(appendEvent(nil, "", msg))
+func (l *sseConn) WriteMessage(msg []byte) error { return l.write(msg, nil) }
+
+// write writes a message. rc is as for writeAnswer.
+func (l *sseConn) write(msg []byte, rc *request) error {
+	err := writeAnswer(l.out, appendEvent(nil, "", msg), rc)
 	if err != nil {
 		l.end()
 	}

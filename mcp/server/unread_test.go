@@ -169,3 +169,131 @@ func TestConnMaxInFlightUnread(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswersBeyondShare guards that the answer of a call that has run is not dropped for the share of its client while
+// most of the memory is free.
+func TestAnswersBeyondShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := server.New(loud{newDemo()}, &server.Options{
+			Budget: server.Budget{RequestBytes: 64 << 20, ClientRequestBytes: 2 << 20},
+		}).HTTPHandler(nil)
+		var u unreadCalls
+		for range 10 {
+			u.call(h, "192.0.2.1:1", "application/json", callOf("big"))
+		}
+		if results, failures := u.read("memory limit"); results != 10 || failures != 0 {
+			t.Errorf("%d results and %d errors, want 10 results", results, failures)
+		}
+	})
+}
+
+// lastByte is a response that records how many requests have left the gate once its client has the whole event
+// of a large answer.
+type lastByte struct {
+	*httptest.ResponseRecorder
+	gate *turnstile
+	left int64
+}
+
+func (w *lastByte) Write(b []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(b)
+	if all := w.Body.Bytes(); w.left == 0 && len(all) > 1<<20 && bytes.HasSuffix(all, []byte("\n\n")) {
+		w.left = w.gate.left.Load()
+	}
+	return n, err
+}
+
+// TestStreamedAnswerLeavesFirst guards that a request has left the gate when its client has the event with its
+// answer: the next request of a client that sends one after the other could be refused.
+func TestStreamedAnswerLeavesFirst(t *testing.T) {
+	newRequest := func(method, url, body string) *http.Request {
+		r := httptest.NewRequest(method, "http://localhost"+url, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "text/event-stream")
+		return r
+	}
+	for name, run := range map[string]func(s *server.Server, w *lastByte){
+		"without a session": func(s *server.Server, w *lastByte) {
+			s.HTTPHandler(nil).ServeHTTP(w, newRequest("POST", "/mcp", callOf("big")))
+		},
+		"with a session": func(s *server.Server, w *lastByte) {
+			h := s.HTTPHandler(nil)
+			first := httptest.NewRecorder()
+			h.ServeHTTP(first, newRequest("POST", "/mcp", initRequest))
+			w.gate.left.Store(0)
+			r := newRequest("POST", "/mcp", callOf("big"))
+			r.Header.Set("Mcp-Session-Id", first.Header().Get("Mcp-Session-Id"))
+			h.ServeHTTP(w, r)
+		},
+		"HTTP+SSE": func(s *server.Server, w *lastByte) {
+			h := s.SSEHandler("/message", nil)
+			ctx, cancel := context.WithCancel(context.Background())
+			var stream sync.WaitGroup
+			stream.Go(func() { h.ServeHTTP(w, newRequest("GET", "/sse", "").WithContext(ctx)) })
+			synctest.Wait()
+			_, endpoint, _ := strings.Cut(w.Body.String(), "data: ")
+			for _, body := range []string{initRequest, callOf("big")} {
+				w.gate.left.Store(0)
+				h.ServeHTTP(httptest.NewRecorder(), newRequest("POST", strings.TrimSpace(endpoint), body))
+				synctest.Wait()
+			}
+			cancel()
+			stream.Wait()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := &turnstile{}
+				w := &lastByte{ResponseRecorder: httptest.NewRecorder(), gate: gate}
+				run(server.New(loud{newDemo()}, &server.Options{Gate: gate}), w)
+				if w.left != 1 {
+					t.Errorf("%d requests had left when the client had the answer, want 1: %.200s", w.left, w.Body.String())
+				}
+			})
+		})
+	}
+}
+
+// eagerConn is a connection whose client sends the next request as soon as it has an answer, before WriteMessage
+// returns.
+type eagerConn struct {
+	unreadConn
+	all  []string
+	sent int
+	wait func()
+}
+
+func (c *eagerConn) WriteMessage(msg []byte) error {
+	c.all = append(c.all, string(msg))
+	if c.sent++; c.sent == 5 {
+		close(c.in)
+		return nil
+	}
+	c.in <- call(c.sent, "wait")
+	c.wait()
+	return nil
+}
+
+// TestConnMaxInFlightSequential guards that a client that sends one request after the other is never refused,
+// although the server is still writing the answer that it has.
+func TestConnMaxInFlightSequential(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDemo()
+		c := &eagerConn{unreadConn: unreadConn{in: make(chan string, 20)}, wait: func() { time.Sleep(time.Second) }}
+		go func() {
+			for range 5 {
+				time.Sleep(10 * time.Second) // longer than patience
+				d.release <- struct{}{}
+			}
+		}()
+		c.in <- call(0, "wait")
+		if err := server.New(d, nil).ServeConn(t.Context(), c, &server.ConnOptions{MaxInFlight: 1}); err != nil {
+			t.Errorf("ServeConn = %v", err)
+		}
+		for _, msg := range c.all {
+			if strings.Contains(msg, `"error"`) {
+				t.Errorf("an answer is %s", msg)
+			}
+		}
+	})
+}
