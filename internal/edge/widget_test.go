@@ -190,7 +190,7 @@ func TestPages(t *testing.T) {
 			await e.find();
 			return [...r.querySelectorAll('strong')].map((s) => s.textContent);
 		})()`, &got)
-		found, err := search.New(index).Search(t.Context(), query)
+		found, err := search.New(index).Find(t.Context(), &search.Query{Phrasings: []string{query}, Narrow: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,6 +64,8 @@ type Query struct {
 	Limit, Offset int
 	// Section limits the search to a page and the pages below it, such as "reference".
 	Section string
+	// Narrow searches without related words, as the search box for people does.
+	Narrow bool
 }
 
 // Result is the answer to a query.

@@ -434,7 +434,9 @@ func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
 			break
 		}
 	}
-	terms = q.addRelated(terms, given)
+	if !q.result.Query.Narrow {
+		terms = q.addRelated(terms, given)
+	}
 	return terms, q.fetch(terms)
 }
 

@@ -359,7 +359,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     if (problem) {
       busy.value = false
       session.attempted.value = true
-      failure.value = { text: `Not called: ${problem.pointer || 'the input'}: ${problem.text}`, hint: 'Complete the input below, or open the app without a call.' }
+      failure.value = { text: `Not called: ${problem.pointer || 'the input'}: ${problem.text}`, hint: 'Complete the input, or open the app without a call.' }
       setParams({ tab: undefined })
       return
     }

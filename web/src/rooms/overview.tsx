@@ -137,8 +137,8 @@ const stepTitles: Record<string, string> = {
 
 // What can be wrong when a server does not answer, by what is waited for.
 const causes: Record<string, string[]> = {
-  http: ['The address leads to something that is not an MCP server.', 'A proxy holds the response back: event streams must not be buffered.', 'The server waits for another system. Its log says for which.'],
-  stdio: ['The process writes its messages to a log, or waits for input of its own.', 'It downloads packages first: its stderr is below.', 'It writes to stdout without flushing.'],
+  http: ['The address leads to something that is not an MCP server.', 'A proxy buffers the event stream.', 'The server waits for another system: see its log.'],
+  stdio: ['The process waits for other input, or writes to a log.', 'It downloads packages first: its stderr is below.', 'It writes to stdout without flushing.'],
 }
 
 const order = { http: ['resolve', 'connect', 'tls', 'discover', 'lists'], stdio: ['start', 'initialize', 'lists'] }

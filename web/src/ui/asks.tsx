@@ -99,7 +99,7 @@ function ElicitURL({ ask, answer }: { ask: Ask; answer: Answer }) {
         <button type="button" onClick={() => void answer.send('"action":"cancel"')}>
           Cancel
         </button>
-        <span class="muted">Accepting tells the server that you agreed to open the address.</span>
+        <span class="muted">Accepting tells the server that you agreed.</span>
       </div>
     </>
   )

@@ -106,7 +106,7 @@ export function Editor({ draft, form, view, label, refs, complete, attempted }: 
     return <CodeArea text={draft.text.value} onChange={(t) => draft.setText(t)} problems={problems} label={label} rows={Math.min(24, Math.max(6, draft.text.value.split('\n').length + 1))} />
   }
   if (draft.broken.value) {
-    return <p class="warn-text">The JSON is not complete: the form follows as soon as it can be read again. Use the JSON view to fix it.</p>
+    return <p class="warn-text">The JSON is not complete: fix it in the JSON view.</p>
   }
   const state: FormState = { value: draft.value, problems: draft.problems }
   if (refs) state.refs = refs

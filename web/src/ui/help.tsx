@@ -5,9 +5,9 @@ import { isMac, setLayout } from './kit'
 
 const map: [string, [string, string][]][] = [
   ['Everywhere', [
-    ['Mod K', 'Go to anything: tools, resources, prompts, frames, commands'],
+    ['Mod K', 'Go to anything'],
     ['g then o t r p a f h', 'Overview, Tools, Resources, Prompts, Apps, Traffic, History'],
-    ['F6', 'Next region; with Shift the previous one'],
+    ['F6', 'Next region; with Shift the one before'],
     ['Mod J', 'Open or close the dock'],
     ['Esc', 'Cancel the call, close, or leave the field'],
     ['?', 'This map'],
@@ -22,9 +22,9 @@ const map: [string, [string, string][]][] = [
     ['Mod ↵', 'Call, read or get, also from any field'],
     ['s', 'Save the call'],
     ['c', 'Copy as curl, slipway call, Go test, frame'],
-    ['1 … 5', 'Tab of the result'],
+    ['1 … 5', 'Tabs of the result'],
     ['w', 'Wrap lines'],
-    ['x', 'Expand or collapse all in the tree'],
+    ['x', 'Expand or collapse the tree'],
     ['u', 'Subscribe to the resource'],
   ]],
   ['Traffic', [

@@ -36,7 +36,7 @@ export function LinkQuestion() {
       <div class="dialog" role="dialog" aria-modal="true" aria-labelledby="link-title" data-dialog onKeyDown={(e) => e.key === 'Escape' && close()}>
         <h2 id="link-title">Open this address?</h2>
         <p class="address">{url}</p>
-        <p class="muted">It comes from the server. The page it leads to learns that you opened it.</p>
+        <p class="muted">The page learns that you opened it.</p>
         <div class="buttons">
           <a
             class="button primary"
