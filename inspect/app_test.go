@@ -8,15 +8,20 @@ import (
 	"time"
 )
 
+// newAppSource returns the source of a user interface, in an Inspector that ends with the test.
+func newAppSource(t *testing.T) *appSource {
+	in := Handler(nil, nil)
+	t.Cleanup(func() { _ = in.Close() })
+	return &appSource{t: &target{
+		in: in,
+		id: 1,
+	}}
+}
+
 // A request of a user interface ends like a call of the page, so it cannot occupy a connection for good.
 func TestAppRequestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := Handler(nil, nil)
-		defer in.Close()
-		a := &appSource{t: &target{
-			in: in,
-			id: 1,
-		}}
+		a := newAppSource(t)
 		began := time.Now()
 		err := a.made(t.Context(), "tools/call", "hang", func(ctx context.Context) error {
 			<-ctx.Done()
@@ -34,18 +39,13 @@ func TestAppRequestEnds(t *testing.T) {
 // The time of a request does not run while the user of the page is asked for it.
 func TestAppRequestAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := Handler(nil, nil)
-		defer in.Close()
-		a := &appSource{t: &target{
-			in: in,
-			id: 1,
-		}}
+		a := newAppSource(t)
 		time.AfterFunc(time.Hour, func() {
-			in.asks.take(1).answer <- questionAnswer{result: []byte(`{}`)}
+			a.t.in.asks.take(1).answer <- questionAnswer{result: []byte(`{}`)}
 		})
 		began := time.Now()
 		err := a.made(t.Context(), "tools/call", "ask", func(ctx context.Context) error {
-			if _, err := in.ask(ctx, a.t, "elicitation/create", nil); err != nil {
+			if _, err := a.t.in.ask(ctx, a.t, "elicitation/create", nil); err != nil {
 				return err
 			}
 			<-ctx.Done()

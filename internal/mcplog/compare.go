@@ -82,7 +82,7 @@ func encode(value any) json.RawMessage {
 
 // values adds the differences below a pointer.
 func (c *comparison) values(pointer string, a, b any) {
-	if len(c.found) == maxDifferences {
+	if c.full() {
 		return
 	}
 	switch one := a.(type) {
@@ -137,7 +137,7 @@ func (c *comparison) add(pointer string, before, after json.RawMessage) {
 	if c.redacted && after != nil && bytes.Contains(before, []byte(secrets.Redacted)) {
 		after = encode(secrets.Redacted)
 	}
-	if len(c.found) < maxDifferences {
+	if !c.full() {
 		c.found = append(c.found, Difference{
 			Pointer: pointer,
 			Before:  before,
@@ -146,9 +146,15 @@ func (c *comparison) add(pointer string, before, after json.RawMessage) {
 	}
 }
 
+// full reports whether no more differences are reported.
+func (c *comparison) full() bool { return len(c.found) == maxDifferences }
+
 // elements compares two arrays by position. Each additional element of one is a difference.
 func (c *comparison) elements(pointer string, one, two []any) {
 	for i := range max(len(one), len(two)) {
+		if c.full() { // before the search of mayBeRedacted, which takes time for each element
+			return
+		}
 		at := pointer + "/" + strconv.Itoa(i)
 		switch {
 		case i >= len(two):
@@ -248,6 +254,9 @@ func (c *comparison) entries(pointer string, one, two []any) {
 	}
 	kept := make([]bool, len(one))
 	for i, e := range two {
+		if c.full() {
+			return
+		}
 		at := pointer + "/" + strconv.Itoa(i)
 		same := before[nameOf(e)]
 		if len(same) == 0 {
@@ -259,7 +268,7 @@ func (c *comparison) entries(pointer string, one, two []any) {
 		c.values(at, one[same[0]], e)
 	}
 	for i, e := range one {
-		if !kept[i] {
+		if !kept[i] && !c.full() {
 			c.add(pointer+"/"+strconv.Itoa(i), encode(e), nil)
 		}
 	}

@@ -2,8 +2,6 @@ package search
 
 import (
 	_ "embed" // for the table
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -27,17 +25,8 @@ type relatedLine struct{ phrases, terms []string }
 
 // relatedLines returns the table by language.
 var relatedLines = sync.OnceValue(func() map[string][]relatedLine {
-	var table map[string]json.RawMessage
-	if err := json.Unmarshal(relatedText, &table); err != nil {
-		panic(fmt.Errorf("related.json: %w", err))
-	}
-	delete(table, "$comment")
 	out := make(map[string][]relatedLine)
-	for code, text := range table {
-		var lines []string
-		if err := json.Unmarshal(text, &lines); err != nil {
-			panic(fmt.Errorf("related.json: %w", err))
-		}
+	for code, lines := range linesOf("related.json", relatedText) {
 		an := newAnalyzer(code)
 		for _, line := range lines {
 			from, to, _ := strings.Cut(line, ":")
