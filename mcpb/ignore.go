@@ -2,9 +2,9 @@ package mcpb
 
 import (
 	"bytes"
-	"path"
-	"regexp"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/pathglob"
 )
 
 // IgnoreName is the file at the root of a bundle's folder that excludes files from
@@ -39,13 +39,8 @@ type IgnoreRule struct {
 	// Line counts from 1.
 	Line int `json:"line"`
 
-	glob     string
-	pattern  *regexp.Regexp // of glob, if that has special characters
-	include  bool           // it begins with "!"
-	folders  bool           // it ends with "/"
-	files    bool           // for files only, which the syntax cannot express
-	anchored bool           // it is matched against the whole path
-	anyCase  bool
+	rule  pathglob.IgnoreRule
+	files bool // for files only, which the syntax cannot express
 }
 
 // ignoreRules decide what is packed: the last matching rule wins, and nothing below an
@@ -79,37 +74,8 @@ func newIgnoreRules(text []byte) ignoreRules {
 // match.
 func parseIgnore(line string, anyCase bool) (rule IgnoreRule, ok bool) {
 	rule.Pattern = line
-	rule.anyCase = anyCase
-	glob := trimIgnore(line)
-	if strings.HasPrefix(glob, "#") {
-		return rule, false
-	}
-	if glob, rule.include = strings.CutPrefix(glob, "!"); glob == "" {
-		return rule, false
-	}
-	glob, rule.folders = strings.CutSuffix(glob, "/")
-	rule.anchored = strings.Contains(glob, "/")
-	rule.glob = strings.TrimPrefix(glob, "/")
-	if !strings.ContainsAny(rule.glob, `*?[\`) {
-		return rule, rule.glob != ""
-	}
-	rule.pattern = compileGlob(rule.glob, anyCase)
-	return rule, rule.pattern != nil
-}
-
-// trimIgnore removes trailing spaces, unless they are escaped with a backslash.
-func trimIgnore(line string) string {
-	end := 0
-	for i := 0; i < len(line); i++ {
-		switch {
-		case line[i] == '\\' && i+1 < len(line):
-			i++
-			end = i + 1
-		case line[i] != ' ':
-			end = i + 1
-		}
-	}
-	return line[:end]
+	rule.rule, ok = pathglob.ParseIgnore(line, anyCase)
+	return rule, ok
 }
 
 // match returns the rule that decides on a path, regardless of its parent folders, or
@@ -123,22 +89,9 @@ func (rules ignoreRules) match(name string, isDir bool) *IgnoreRule {
 	return nil
 }
 
-// fits reports whether the rule matches a path. A rule without a slash matches the last
-// part of it.
+// fits reports whether the rule matches a path.
 func (rule *IgnoreRule) fits(name string, isDir bool) bool {
-	if (rule.folders && !isDir) || (rule.files && isDir) {
-		return false
-	}
-	if !rule.anchored {
-		name = path.Base(name)
-	}
-	switch {
-	case rule.pattern != nil:
-		return rule.pattern.MatchString(latin1(name))
-	case rule.anyCase:
-		return strings.EqualFold(rule.glob, name)
-	}
-	return rule.glob == name
+	return !(rule.files && isDir) && rule.rule.Fits(name, isDir)
 }
 
 // decide returns the rule that excludes a path or one of its parent folders, with the
@@ -150,7 +103,7 @@ func (rules ignoreRules) decide(name string, isDir bool) (rule *IgnoreRule, at s
 		}
 		part := name[:i]
 		r := rules.match(part, isDir || i < len(name))
-		if r != nil && !r.include {
+		if r != nil && !r.rule.Include {
 			return r, part
 		}
 	}

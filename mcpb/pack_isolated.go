@@ -214,7 +214,7 @@ func (l *placement) copy(at, real string) error {
 			}
 		}
 		rule := s.rules.match(name, info.IsDir())
-		if rule != nil && !rule.include {
+		if rule != nil && !rule.rule.Include {
 			s.exclude(Exclusion{
 				Name:   name,
 				Folder: info.IsDir(),

@@ -165,7 +165,7 @@ func (s *Selection) visit(
 		}
 	}
 	rule := s.rules.match(name, info.IsDir())
-	if name != ManifestName && rule != nil && !rule.include {
+	if name != ManifestName && rule != nil && !rule.rule.Include {
 		s.exclude(Exclusion{
 			Name:   name,
 			Folder: info.IsDir(),

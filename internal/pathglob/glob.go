@@ -1,4 +1,4 @@
-package mcpb
+package pathglob
 
 import (
 	"fmt"
