@@ -36,17 +36,20 @@ type heldBody struct {
 
 var errBodies = unavailable("the requests in flight have reached their memory limit: try again later")
 
-// init sets the limits and their defaults.
-func (b *bodies) init(o *Budget) {
-	b.total = o.RequestBytes
-	b.share = o.ClientRequestBytes
+// newBodies returns the limits of o with their defaults.
+func newBodies(o *Budget) *bodies {
+	b := &bodies{
+		total:   o.RequestBytes,
+		share:   o.ClientRequestBytes,
+		clients: make(map[string]int64),
+	}
 	if b.total <= 0 {
 		b.total = 256 << 20
 	}
 	if b.share <= 0 {
 		b.share = b.total / 4
 	}
-	b.clients = make(map[string]int64)
+	return b
 }
 
 // reserve adds n bytes to h, and reports whether they fit. A client with a single request

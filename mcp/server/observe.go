@@ -251,7 +251,8 @@ type Stats struct {
 	SessionTTL  time.Duration // how long a session may be idle
 	MaxSessions int           // the maximum number of sessions
 
-	// Kept lists what is kept beyond a request, by kind, always in the same order.
+	// Kept lists what is kept beyond a request, by kind, always in the same order. Kept and the following
+	// are figures of all servers that share a Budget, see [Options.ShareBudget].
 	Kept []KeptStats
 	// KeptBytes is the total of Kept, MaxKeptBytes its limit.
 	KeptBytes, MaxKeptBytes int64
@@ -282,8 +283,8 @@ func (s *Server) Stats() Stats {
 		MaxSessions: s.opts.MaxSessions,
 	}
 	s.ledger.stats(&st)
-	st.Sessions = int(st.Kept[keptSession].Count)
-	st.Tasks = int(st.Kept[keptRunning].Count)
+	st.Sessions = s.sessions.count()
+	st.Tasks = s.tasks.count()
 	st.InFlight = int(max(0, s.active.n.Load()))
 	st.RequestBytes = s.bodies.used.Load()
 	st.MaxRequestBytes = s.bodies.total

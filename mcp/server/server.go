@@ -29,6 +29,9 @@ type Options struct {
 	MaxSessions int
 	// Budget limits all memory that is kept beyond a request.
 	Budget Budget
+	// ShareBudget, if not nil, is a server whose Budget, SessionTTL, MaxSessions and Tasks.Max are used instead
+	// of those here. They limit both servers together, and clients have one share at both.
+	ShareBudget *Server
 	// StateKeys are secrets of at least 32 random bytes each. They seal state that clients
 	// carry: session ids, and the requestState of 2026-07-28 between the rounds of a
 	// request. The first key seals, all of them open. Give every replica the same keys;
@@ -81,7 +84,7 @@ type Server struct {
 	hub      *hub
 	tasks    taskRunner
 	ledger   *ledger
-	bodies   bodies
+	bodies   *bodies
 	sessions *sessionStore
 	keys     atomic.Pointer[sealKeys]
 	tap      *tap.Tapper // nil without Options.Tap
@@ -124,8 +127,17 @@ func New(source mcp.Source, opts *Options) *Server {
 	if s.opts.Tasks.Max <= 0 {
 		s.opts.Tasks.Max = 1000
 	}
-	s.ledger = newLedger(&s.opts)
-	s.bodies.init(&s.opts.Budget)
+	if with := s.opts.ShareBudget; with != nil {
+		s.ledger = with.ledger
+		s.bodies = with.bodies
+		s.opts.Budget = with.opts.Budget
+		s.opts.SessionTTL = with.opts.SessionTTL
+		s.opts.MaxSessions = with.opts.MaxSessions
+		s.opts.Tasks.Max = with.opts.Tasks.Max
+	} else {
+		s.ledger = newLedger(&s.opts)
+		s.bodies = newBodies(&s.opts.Budget)
+	}
 	if s.opts.Tasks.Store == nil {
 		s.opts.Tasks.Store = &memoryTasks{ledger: s.ledger}
 	}

@@ -242,6 +242,13 @@ func (st *sessionStore) add(s *session, client string, size int) bool {
 	return false
 }
 
+// count returns the number of sessions.
+func (st *sessionStore) count() int {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	return len(st.byID)
+}
+
 // giveUp implements keeper.
 func (s *session) giveUp() { s.store.delete(s.id) }
 

@@ -108,6 +108,13 @@ type taskRunner struct {
 	all     sync.WaitGroup
 }
 
+// count returns the number of running tasks.
+func (r *taskRunner) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.running)
+}
+
 // task is a task running in this process.
 type task struct {
 	runner *taskRunner
