@@ -17,7 +17,7 @@ import (
 // replica has adopted the claim meanwhile.
 //
 // An adopter writes the revision that it has read, after the engine has confirmed that the owner
-// has no lease. If the engine cannot confirm that, no replica adopts.
+// has no lease, and the owner has not denied it. If the engine cannot confirm that, no replica adopts.
 
 // Claim is the content of a claim.
 type Claim struct {
@@ -70,12 +70,18 @@ func (r *Replica) AwaitTerm(ctx context.Context) uint64 {
 	return r.Term()
 }
 
-// renewedLocked records that the engine has renewed the lease by a request that began then. r.mu is
-// held.
-func (r *Replica) renewedLocked(began Instant) {
-	if !r.leasedLocked() || r.alone {
-		r.alone = false
+// renewedLocked records that the engine has renewed the lease by a request that began then. lapsed means that the
+// record may have been missing, so another replica may have adopted claims if the lease was extended meanwhile.
+// r.mu is held.
+func (r *Replica) renewedLocked(began Instant, lapsed bool) {
+	held := r.leasedLocked()
+	begins := !held || r.extended && lapsed
+	r.extended = false
+	if begins {
 		r.term++
+		if !held {
+			r.heldSince = r.term
+		}
 		close(r.termBegun)
 		r.termBegun = make(chan struct{})
 	}
@@ -116,13 +122,14 @@ func (r *Replica) Grant() bool {
 	return true
 }
 
-// Extend extends the lease, because all other replicas have granted it after that time. Without
-// another one, what this replica has claimed is written again once it sees one, or the engine is back.
+// Extend extends the lease, because all other replicas that this one knows have granted it after that time. One that
+// it does not know may have joined. So what this replica has claimed is written again once it sees such a one, or the
+// engine is back.
 func (r *Replica) Extend(asked Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.leasedLocked() {
-		r.alone = r.alone || len(r.peers) == 0
+		r.extended = true
 		r.extendLocked(asked.add(r.opts.Lease / 2))
 	}
 }
@@ -170,8 +177,8 @@ func (r *Replica) WriteClaim(
 	}
 	stored, err := r.ReadClaim(ctx, key)
 	switch {
-	case errors.Is(err, ErrNotFound) && (revision == 0 || known == r.Term()):
-		// New, or lost by the engine: no replica adopts from one that holds its lease.
+	case errors.Is(err, ErrNotFound) && (revision == 0 || r.hasHeld(known)):
+		// New, or lost by the engine: what another replica has adopted has a record until it has ended there.
 		revision, err = r.engine.Create(ctx, key, claim, ttl)
 	case errors.Is(err, ErrNotFound), err == nil && stored.Owner != r.id:
 		return 0, ErrLost
@@ -184,6 +191,13 @@ func (r *Replica) WriteClaim(
 		return 0, ErrLost
 	}
 	return revision, err
+}
+
+// hasHeld reports whether this replica has held its lease without a break since a term.
+func (r *Replica) hasHeld(term uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leasedLocked() && term >= r.heldSince
 }
 
 // DeleteClaim deletes a claim of this replica. It succeeds if there is none.
@@ -260,6 +274,14 @@ func (r *Replica) adoptFrom(ctx context.Context, owner string) (done func(), err
 		if errors.Is(err, ErrNotFound) {
 			err = ErrOwned
 		}
+		return nil, err
+	}
+	leased, err := r.leases(ctx, owner)
+	if leased {
+		err = ErrOwned
+	}
+	if err != nil {
+		done()
 		return nil, err
 	}
 	return done, nil

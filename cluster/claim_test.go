@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // TestClaims guards what one replica owns: it is adopted only once its owner has released it, has
 // left or has no lease, by exactly one other replica, and the owner notices.
 func TestClaims(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	for name, open := range engines() {
 		t.Run(name, func(t *testing.T) {
 			e := open(t)
@@ -129,6 +131,7 @@ func TestClaims(t *testing.T) {
 // then adopts nothing for the time of a lease.
 func TestGrants(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	memory := cluster.NewMemory()
 	cutOwner, cut := &failing{Engine: memory}, &failing{Engine: memory}
 	owner, other := join(t, cutOwner), join(t, cut)

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nats"
 	"github.com/slipway-mcp/slipway/internal/redis"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/redistest"
 )
 
@@ -149,14 +150,14 @@ func TestEngine(t *testing.T) {
 			if _, err := e.Update(ctx, "g/b", nil, leased, lease); !errors.Is(err, cluster.ErrConflict) {
 				t.Errorf("Update of an expired record: %v", err)
 			}
-			race(t, e)
+			contend(t, e)
 			events(t, e)
 		})
 	}
 }
 
-// race lets ten writers increment one record: only one of each revision may succeed.
-func race(t *testing.T, e cluster.Engine) {
+// contend lets ten writers increment one record: only one of each revision may succeed.
+func contend(t *testing.T, e cluster.Engine) {
 	revision, err := e.Create(t.Context(), "g/raced", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -313,6 +314,7 @@ func (f *forgetful) List(ctx context.Context, group string) ([]cluster.Record, e
 // replica that has not restored its record yet is no replica that left.
 func TestLossKeepsPeers(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := &forgetful{Engine: cluster.NewMemory()}
 	a, b := join(t, e), join(t, e)
 	peer := a.Find(t.Context(), b.ID())
@@ -464,6 +466,7 @@ func (f *failing) Update(
 // TestMembership guards joining, leaving, one key for all, and an engine that fails.
 func TestMembership(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := &failing{Engine: cluster.NewMemory()}
 	a, b := join(t, e), join(t, e)
 	if string(a.Keys()[0]) != string(b.Keys()[0]) || len(a.Keys()[0]) != 64 {
@@ -617,6 +620,7 @@ func TestKeyRestored(t *testing.T) {
 // TestStranger guards the connections between replicas: a process that is no member is
 // refused by the listener, and refuses a server that is none.
 func TestStranger(t *testing.T) {
+	race.SkipSlow(t)
 	a := join(t, cluster.NewMemory())
 	other := cluster.NewMemory()
 	stranger, decoy := join(t, other), join(t, other)

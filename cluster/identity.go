@@ -83,13 +83,13 @@ func (id *identity) config(known func(fingerprint string) bool, refusal error) *
 	}
 }
 
-// listen returns a listener that accepts only replicas.
-func (id *identity) listen(ln net.Listener, known func(fingerprint string) bool) net.Listener {
+// listen returns a listener that accepts only connections for which config does.
+func listen(ln net.Listener, config *tls.Config) net.Listener {
 	limited := &limitedListener{
 		Listener: ln,
 		open:     make(map[string]int),
 	}
-	return tls.NewListener(limited, id.config(known, errNotMember))
+	return tls.NewListener(limited, config)
 }
 
 // Limits of connections that the listener for replicas keeps, from one address and in

@@ -101,8 +101,11 @@ type Replica struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 	seek     chan struct{} // of capacity 1: held while the engine is asked for members
-	// reporting is of capacity 1, and held during a report.
+	// reporting is of capacity 1, and held during a report. It guards the following fields.
 	reporting chan struct{}
+	// addressed is when the address was stored last.
+	addressed       time.Time
+	addressRevision uint64
 
 	keysMu sync.Mutex // held while keys are passed on
 
@@ -119,17 +122,21 @@ type Replica struct {
 	// until is the end of the lease in the current term, by the clocks of this process.
 	until Instant
 	term  uint64
-	// alone is set while this replica has extended its lease without knowing another one: one that has
-	// joined meanwhile may have adopted its claims.
-	alone bool
+	// heldSince is the first of the terms without a break between them: each later one has begun because another replica
+	// may have adopted claims, although the lease was extended.
+	heldSince uint64
+	// extended is set while others have extended the lease, or this replica has because it knew none: another one
+	// that has joined meanwhile may have adopted its claims.
+	extended bool
 	// termBegun is closed when the next term begins.
 	termBegun chan struct{}
 	// unsettled is until when this replica adopts nothing, because it has just joined, or
 	// has granted a lease. adopting are the adoptions under way.
 	unsettled time.Time
 	adopting  int
+	questions map[string]*question // by the id of the replica that is asked
 	// keys are all that the record has, active those to use now.
-	keys       []clusterKey
+	keys       keyRing
 	active     [][]byte
 	followKeys func([][]byte)
 	handlers   handlers
@@ -186,6 +193,7 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		seek:   make(chan struct{}, 1),
 		peers:  make(map[string]*Peer),
 
+		questions: make(map[string]*question),
 		reporting: make(chan struct{}, 1),
 
 		termBegun: make(chan struct{}),
@@ -207,7 +215,9 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		Started:     o.System.Now().Date.UTC().Truncate(time.Second),
 		Format:      Format,
 	}
-	r.listener = r.identity.listen(ln, r.knows)
+	config := r.identity.config(r.knows, errNotMember)
+	r.answerLeases(config)
+	r.listener = listen(ln, config)
 	if err := r.beginWithin(ctx); err != nil {
 		_ = ln.Close()
 		return nil, err
@@ -259,7 +269,8 @@ func (r *Replica) begin(ctx context.Context) error {
 	if err == nil {
 		// One of another format may have joined meanwhile: whichever reports last withdraws.
 		if err = r.compatible(ctx); err != nil {
-			_ = r.engine.Delete(ctx, memberGroup+"/"+r.id, r.revision) // it expires otherwise
+			_ = r.engine.Delete(ctx, memberGroup+"/"+r.id, r.revision) // they expire otherwise
+			_ = r.engine.Delete(ctx, addressGroup+"/"+r.id, r.addressRevision)
 		}
 	}
 	if err == nil && len(r.Keys()) == 0 { // another replica has created them meanwhile
@@ -530,7 +541,8 @@ func (r *Replica) report(ctx context.Context) error {
 	if revision != 0 {
 		revision, err = r.engine.Update(ctx, key, record, revision, r.opts.Lease)
 	}
-	if errors.Is(err, ErrConflict) { // new, or expired
+	lapsed := errors.Is(err, ErrConflict)
+	if lapsed { // new, or expired
 		revision, err = r.engine.Create(ctx, key, record, r.opts.Lease)
 	}
 	if errors.Is(err, ErrConflict) {
@@ -547,9 +559,12 @@ func (r *Replica) report(ctx context.Context) error {
 	r.mu.Lock()
 	r.revision = revision
 	if !r.self.Departed {
-		r.renewedLocked(began)
+		r.renewedLocked(began, lapsed)
 	}
 	r.mu.Unlock()
+	if err := r.keepAddress(ctx, lapsed); err != nil {
+		return fmt.Errorf("address of the replica: %w", err)
+	}
 	if err := r.syncKeys(ctx); err != nil {
 		return fmt.Errorf("key of the cluster: %w", err)
 	}
@@ -597,12 +612,12 @@ func (r *Replica) refresh(ctx context.Context) error {
 			r.opts.Logger.Info("replica left", "replica", id)
 		}
 	}
-	if r.alone && len(alive) > 0 {
-		r.until = Instant{} // until the engine begins another term
-	}
 	r.members = alive
 	for id, m := range alive {
 		if r.peers[id] == nil {
+			if r.extended {
+				r.until = Instant{} // until the engine begins another term
+			}
 			r.peers[id] = r.newPeer(m)
 			r.opts.Logger.Info("replica joined", "replica", id, "address", m.Addr)
 		}
@@ -634,6 +649,7 @@ func (r *Replica) Leave(ctx context.Context) error {
 		p.transport.CloseIdleConnections()
 	}
 	r.mu.Unlock()
+	_ = r.engine.Delete(ctx, addressGroup+"/"+r.id, r.addressRevision) // it expires otherwise
 	err := r.engine.Delete(ctx, memberGroup+"/"+r.id, revision)
 	if errors.Is(err, ErrConflict) { // it has expired
 		err = nil

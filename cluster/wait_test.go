@@ -1,15 +1,12 @@
 package cluster_test
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -96,14 +93,8 @@ func TestRedisRefused(t *testing.T) {
 		t.Cleanup(func() { _ = e.Close() })
 		return e
 	}
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, _ = io.WriteString(c, "CONFIG SET requirepass right\r\n")
-	if answer, err := bufio.NewReader(c).ReadString('\n'); err != nil || answer != "+OK\r\n" {
-		t.Fatalf("set a password: %q %v", answer, err)
+	if answer := redistest.Command(t, addr, "CONFIG SET requirepass right"); answer != "+OK" {
+		t.Fatalf("set a password: %q", answer)
 	}
 	for password, refused := range map[string]bool{"right": false, "wrong": true, "": true} {
 		_, err := open(password).Create(t.Context(), "g/"+cmp.Or(password, "none"), nil, time.Minute)

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // newStore returns a store in a new folder, with its key in a file.
@@ -383,6 +384,7 @@ func TestPastedCallback(t *testing.T) {
 }
 
 func TestDevice(t *testing.T) {
+	race.SkipSlow(t)
 	s := startServer(t)
 	c := newClient(newStore(t))
 	l, err := c.Login(t.Context(), s.URL, &identity.LoginOptions{

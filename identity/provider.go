@@ -66,6 +66,10 @@ type knownProvider struct {
 	parameters map[string]string
 	// public reports that everyone may have an account there.
 	public bool
+	// verifiesEmail reports that the email of userInfo is always verified, and emailVerified is the claim
+	// that says so, if that is not email_verified.
+	verifiesEmail bool
+	emailVerified string
 }
 
 // knownProviders returns the differences of large identity providers from OpenID Connect: missing
@@ -88,11 +92,15 @@ func knownProviders() []knownProvider {
 			userInfo:  "https://api.github.com/user",
 			subject:   "id", // names of accounts can be changed, and used again by others
 			public:    true,
+			// Users choose one of their verified addresses for their profile.
+			verifiesEmail: true,
 		},
 		{
 			prefix: "https://login.microsoftonline.com/",
 			// offline_access needs no prompt there, and with one, users need an administrator.
 			parameters: map[string]string{"prompt": ""},
+			// Administrators and guests choose other addresses.
+			emailVerified: "xms_edov",
 		},
 	}
 }
@@ -161,6 +169,20 @@ func knownFor(issuer string) *knownProvider {
 		}
 	}
 	return nil
+}
+
+// VerifiedEmail reports whether the provider has verified the claim "email" of a user, by the user's claims
+// or because it verifies every address. An address that is not verified is what its user claims.
+func (p *Provider) VerifiedEmail(claims map[string]json.RawMessage) bool {
+	claim := "email_verified"
+	if known := knownFor(p.opts.Issuer); known != nil {
+		if known.verifiesEmail && p.opts.UserInfo == known.userInfo {
+			return true
+		}
+		claim = cmp.Or(known.emailVerified, claim)
+	}
+	said := strings.Trim(string(claims[claim]), `"`)
+	return said == "true" || claim != "email_verified" && said == "1"
 }
 
 // Issuer returns the issuer of the users.

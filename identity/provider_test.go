@@ -249,3 +249,48 @@ func TestProviderCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestProviderVerifiedEmail guards the claim "email": users and administrators of some providers choose it.
+func TestProviderVerifiedEmail(t *testing.T) {
+	const entra = "https://login.microsoftonline.com/tenant/v2.0"
+	for _, tt := range []struct {
+		issuer, userInfo, claims string
+		want                     bool
+	}{
+		{"https://id.example.com", "", `{"email_verified": true}`, true},
+		{"https://id.example.com", "", `{"email_verified": "true"}`, true},
+		{"https://id.example.com", "", `{"email_verified": false}`, false},
+		{"https://id.example.com", "", `{"email_verified": 1}`, false},
+		{"https://id.example.com", "", `{"xms_edov": true}`, false},
+		{"https://id.example.com", "", `{}`, false},
+		{"https://accounts.google.com", "", `{"email_verified": true}`, true},
+		{"https://accounts.google.com", "", `{}`, false},
+		{"https://github.com", "", `{}`, true},
+		{"https://github.com", "https://proxy.example.com/user", `{}`, false},
+		{"https://github.com.example.com", "", `{}`, false},
+		{entra, "", `{}`, false},
+		{entra, "", `{"email_verified": true}`, false},
+		{entra, "", `{"xms_edov": true}`, true},
+		{entra, "", `{"xms_edov": "1"}`, true},
+		{entra, "", `{"xms_edov": false}`, false},
+	} {
+		o := &identity.ProviderOptions{
+			Issuer: tt.issuer,
+			Client: identity.ClientSettings{ID: "gateway"},
+		}
+		if tt.userInfo != "" {
+			o.Authorize, o.Token, o.UserInfo = tt.userInfo, tt.userInfo, tt.userInfo
+		}
+		p, err := identity.NewProvider(&identity.Client{}, o)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.issuer, err)
+		}
+		var claims map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(tt.claims), &claims); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.VerifiedEmail(claims); got != tt.want {
+			t.Errorf("%s %s with %s: verified %t, want %t", tt.issuer, tt.userInfo, tt.claims, got, tt.want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -238,6 +239,7 @@ func TestVaultReportsRefreshes(t *testing.T) {
 // TestVaultNeverAnothers makes random logins, logouts and requests of callers with similar
 // names, in one store. A request is made with the token of its caller, or with none.
 func TestVaultNeverAnothers(t *testing.T) {
+	race.SkipSlow(t)
 	p := authtest.StartProvider()
 	t.Cleanup(p.Close)
 	p.SetLife(100 * time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -86,8 +87,11 @@ func (h *Handler) admin() http.Handler {
 		}
 		h.operations.ServeHTTP(w, r)
 	})
-	h.connect.serveConnections(mux)
-	h.broker.serveSessions(mux)
+	users := http.NewServeMux()
+	h.connect.serveConnections(users)
+	h.broker.serveSessions(users)
+	mux.Handle("/connections", fromThisMachine(users))
+	mux.Handle("/sign-ins", fromThisMachine(users))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
@@ -101,6 +105,22 @@ func (h *Handler) admin() http.Handler {
 			return
 		}
 		guarded.ServeHTTP(w, r)
+	})
+}
+
+// fromThisMachine refuses requests of other machines, for lists of users and changes: at this address no
+// request needs a token, and programs that read metrics have access from elsewhere. What a proxy on this
+// machine has forwarded, as its header says, is from another machine.
+func fromThisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		forwarded := len(r.Header["Forwarded"])+len(r.Header["X-Forwarded-For"]) > 0
+		if err != nil || forwarded || !from.Addr().Unmap().IsLoopback() {
+			http.Error(w, "only from the machine of the server: connect through ssh or kubectl port-forward",
+				http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/cutengine"
 	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/serve"
 )
 
 // stateless is a stateless source with tools that answer, wait, and report the log level.
@@ -292,7 +292,7 @@ func TestTakeover(t *testing.T) {
 	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
-	cut := &serve.CutEngine{Engine: e}
+	cut := &cutengine.Engine{Engine: e}
 	a := startDraining(t, cut, src, time.Minute)
 	b, c := startReplica(t, e, src), startReplica(t, e, src)
 	header, idle := startSession(t, a, e), startSession(t, a, e)
@@ -378,7 +378,7 @@ func TestSessionMovesTwice(t *testing.T) {
 	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
-	engines := []*serve.CutEngine{{Engine: e}, {Engine: e}}
+	engines := []*cutengine.Engine{{Engine: e}, {Engine: e}}
 	first, second := startReplica(t, engines[0], src), startReplica(t, engines[1], src)
 	third := startReplica(t, e, src)
 	header := startSession(t, first, e)
@@ -419,7 +419,7 @@ func TestEngineDown(t *testing.T) {
 	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
-	engines := []*serve.CutEngine{{Engine: e}, {Engine: e}}
+	engines := []*cutengine.Engine{{Engine: e}, {Engine: e}}
 	const lease = 2 * time.Second // a busy machine may keep a replica from renewing a shorter one
 	a := startLeased(t, engines[0], src, time.Second, lease)
 	b := startLeased(t, engines[1], src, time.Second, lease)
@@ -464,7 +464,7 @@ type denying struct{ cluster.Engine }
 
 func (d denying) Get(ctx context.Context, key string) (cluster.Record, error) {
 	if strings.HasPrefix(key, "session/") {
-		return cluster.Record{}, serve.ErrCut
+		return cluster.Record{}, cutengine.ErrCut
 	}
 	return d.Engine.Get(ctx, key)
 }

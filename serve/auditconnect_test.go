@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -56,6 +57,7 @@ func connectionLines(t *testing.T, path string, want int) (all []connectionLine)
 // TestAuditOfConnections records how a login of a caller begins and ends.
 func TestAuditOfConnections(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	audit, err := serve.OpenAudit(path, nil)
 	if err != nil {

@@ -27,7 +27,8 @@ type BrokerOptions struct {
 	// Store keeps the sessions of clients, and keys. It is best one of its own.
 	Store *identity.Store
 	// Allow are the values that claims of the provider must have, by path, as in
-	// [ClaimOptions]: one of the values for each. Nil allows everyone who can sign in.
+	// [ClaimOptions]: one of the values for each. An "email" must be verified, see
+	// [identity.Provider.VerifiedEmail]. Nil allows everyone who can sign in.
 	Allow map[string][]string
 	// Redirects are those of clients that are not on the machine of the user, see
 	// [broker.Options].
@@ -135,10 +136,9 @@ func (b *Broker) user(u *identity.User) (*mcp.Principal, error) {
 		allowed := slices.ContainsFunc(values, func(value string) bool {
 			return slices.Contains(b.allow[path], value)
 		})
-		// An address that is not verified is what its user claims.
-		verified := u.Claims["email_verified"]
-		if path == "email" && verified != nil {
-			allowed = allowed && strings.Trim(string(verified), `"`) == "true"
+		if allowed && path == "email" && !b.broker.Provider().VerifiedEmail(u.Claims) {
+			return nil, &broker.RefusedError{Text: "this account may not use the gateway: the provider does not say that its " +
+				"email is verified, so that the gateway cannot trust it"}
 		}
 		if !allowed {
 			return nil, &broker.RefusedError{Text: "this account may not use the gateway: its claim " + path +

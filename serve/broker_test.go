@@ -456,6 +456,7 @@ func TestBrokerAllow(t *testing.T) {
 		"stranger": {"hd": "evil.example", "email": "alice@example.com"},
 		"partly":   {"hd": "example.com"},
 		"eve":      {"hd": "example.com", "email": "eve@example.com", "email_verified": false},
+		"mallory":  {"hd": "example.com", "email": "alice@example.com"}, // an address of her choice
 	} {
 		w.provider.SetClaims(user, claims)
 		_, answer := w.signIn(user, "/mcp", "read")

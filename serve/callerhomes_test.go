@@ -11,6 +11,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/cutengine"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -253,9 +255,10 @@ func TestBusyCallerHandover(t *testing.T) {
 // no request arrives there.
 func TestCallerTakeover(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	c := &callers{programs: newPrograms()}
-	cut := &serve.CutEngine{Engine: e}
+	cut := &cutengine.Engine{Engine: e}
 	a := c.add(t, cut, client.FailoverRestart)
 	if status, answer := a.callAlone(t, ann, "count"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, answer)

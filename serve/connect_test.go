@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/test/authtest"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
@@ -447,6 +448,7 @@ func TestConnectNeedsAnIssuer(t *testing.T) {
 // all the time: each call is made as its caller, and no refresh token is used twice.
 func TestConnectionsStayApart(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	w := startVault(t, nil)
 	w.upstream.SetLife(300 * time.Millisecond)
 	w.upstream.SetLeeway(time.Hour)
@@ -502,6 +504,7 @@ func TestConnectionsStayApart(t *testing.T) {
 
 // TestConnections lists and ends connections.
 func TestConnections(t *testing.T) {
+	race.SkipSlow(t)
 	w := startVault(t, nil)
 	admin := httptest.NewServer(serve.AdminHandler(w.gateway.Config.Handler.(*serve.Handler)))
 	t.Cleanup(admin.Close)
@@ -548,6 +551,19 @@ func TestConnections(t *testing.T) {
 		}
 	}
 	query := url.Values{"principal": {first.Principal}, "server": {"notes"}}.Encode()
+	for method, from := range map[string]string{
+		http.MethodGet:    "10.0.0.9:50000",  // a Prometheus, say
+		http.MethodDelete: "127.0.0.1:50000", // a proxy
+	} {
+		r := httptest.NewRequest(method, "http://10.0.0.1:9090/connections?"+query, nil)
+		r.RemoteAddr = from
+		r.Header.Set("X-Forwarded-For", "10.0.0.9")
+		answer := httptest.NewRecorder()
+		admin.Config.Handler.ServeHTTP(answer, r)
+		if text := answer.Body.String(); answer.Code != http.StatusForbidden || strings.Contains(text, first.Principal) {
+			t.Errorf("%s from another machine = %d %s, want 403", method, answer.Code, text)
+		}
+	}
 	if status, text := request(http.MethodDelete, "/connections"); status != http.StatusBadRequest {
 		t.Errorf("DELETE without a principal = %d %s, want 400", status, text)
 	}

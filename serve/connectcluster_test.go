@@ -299,6 +299,7 @@ func (w *vaultCluster) currentKey() string {
 
 func TestConnectInACluster(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	engine := cluster.NewMemory()
 	testVaultCluster(t, engine, engine.Lose)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/internal/glob"
@@ -150,11 +151,13 @@ type namedEndpoint struct {
 type endpointKey struct{}
 
 // newEndpoints returns the handlers of the endpoints by path. o are the options of the
-// handler of the whole Source before its own admission is part of them.
+// handler of the whole Source before its own admission is part of them; whole is its server, with whose
+// sessions and requests theirs are limited.
 func (o *Options) newEndpoints(
 	src mcp.Source,
 	main *admission,
 	sessions *ownedSessions,
+	whole *mcpserver.Server,
 ) map[string]*namedEndpoint {
 	all := make(map[string]*namedEndpoint)
 	for _, e := range o.Endpoints[:min(len(o.Endpoints), maxEndpoints)] {
@@ -163,6 +166,7 @@ func (o *Options) newEndpoints(
 			continue // Check has returned it
 		}
 		own := *o
+		own.Server.ShareBudget = whole
 		members := NewPolicy(set, &PolicyOptions{Servers: o.SourceNames})
 		members.hides = true
 		for _, p := range []*Policy{e.Policy, members} { // the last one is asked first
@@ -289,4 +293,41 @@ func (v *JWT) forEndpoint(name string) Verifier {
 	own.opts.Audience = audiencesBelow(v.opts.Audience, name)
 	own.opts.Claims.AllowNoAudience = false // it would open every endpoint
 	return own
+}
+
+// servers are the servers of all endpoints of a process. The first one has the Budget of all.
+type servers []*mcpserver.Server
+
+// servers returns the servers of all endpoints.
+func (h *Handler) servers() servers {
+	all := servers{h.server}
+	for _, n := range h.endpoints {
+		all = append(all, n.server)
+	}
+	return all
+}
+
+// stats returns the figures of all servers together.
+func (all servers) stats() mcpserver.Stats {
+	sum := all[0].Stats()
+	for _, s := range all[1:] {
+		st := s.Stats()
+		sum.Sessions += st.Sessions
+		sum.Streams += st.Streams
+		sum.Tasks += st.Tasks
+		sum.InFlight += st.InFlight
+	}
+	return sum
+}
+
+// oldestSession returns when the oldest session of all servers began, or zero.
+func (all servers) oldestSession() time.Time {
+	var oldest time.Time
+	for _, s := range all {
+		began := s.OldestSession()
+		if !began.IsZero() && (oldest.IsZero() || began.Before(oldest)) {
+			oldest = began
+		}
+	}
+	return oldest
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/identity"
@@ -122,7 +123,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	m := o.observe(d)
 	h.counters = m
 	sessions := newOwnedSessions(&o)
-	h.endpoints = o.newEndpoints(src, d, sessions)
+	whole := o // without the admission of the endpoint
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
 		if o.authenticates() || o.Control != nil {
@@ -136,6 +137,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.records = sessions.at(EndpointPath, &o.Server)
 	h.server = mcpserver.New(src, &o.Server)
 	h.records.serve(h.server)
+	h.endpoints = whole.newEndpoints(src, d, sessions, h.server)
 	h.hop = o.startHop(h, sessions)
 	h.health.cluster = h.hop.health
 	h.connect = o.serveVault(d)
@@ -170,7 +172,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	h.showFiles(src)
 	if m != nil {
-		m.stats = h.server.Stats
+		m.stats = h.servers().stats
 		m.audit = func() *Audit { return d.policy.Load().audit }
 		m.upstreams = o.upstreams
 		m.hop = h.hop
@@ -219,21 +221,26 @@ func (h *Handler) Drain() {
 // Shutdown closes the WebSockets and the open event streams, cancels the tasks, and waits
 // for the requests in flight. If ctx ends first, it cancels them and returns ctx's error.
 // An http.Server knows only about the requests: call its Shutdown at the same time.
-func (h *Handler) Shutdown(ctx context.Context) (err error) {
+func (h *Handler) Shutdown(ctx context.Context) error {
 	h.hop.endStreams()
-	closed := make(chan error, 1)
+	// All at once: one slow call must not keep streams and sockets of other endpoints open.
+	shutdowns := []func(context.Context) error{h.server.Shutdown}
 	if h.sockets != nil {
-		go func() { closed <- h.sockets.Shutdown(ctx) }()
-	} else {
-		closed <- nil
+		shutdowns = append(shutdowns, h.sockets.Shutdown)
 	}
 	for _, n := range h.endpoints {
+		shutdowns = append(shutdowns, n.server.Shutdown)
 		if n.sockets != nil {
-			err = errors.Join(err, n.sockets.Shutdown(ctx))
+			shutdowns = append(shutdowns, n.sockets.Shutdown)
 		}
-		err = errors.Join(err, n.server.Shutdown(ctx))
 	}
-	return errors.Join(h.server.Shutdown(ctx), <-closed, err)
+	errs := make([]error, len(shutdowns))
+	var all sync.WaitGroup
+	for i, shutdown := range shutdowns {
+		all.Go(func() { errs[i] = shutdown(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // ServeHTTP implements [http.Handler].

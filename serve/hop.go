@@ -733,7 +733,7 @@ func (p *hop) refuse(
 	code mcp.Code,
 	message string,
 ) {
-	if !strings.HasPrefix(r.URL.Path, EndpointPath) {
+	if strings.HasPrefix(r.URL.Path, identity.ConnectPath) {
 		p.handler.connect.fail(w, &identity.TicketError{Text: "The gateway was restarted. " +
 			"Go back to your MCP client and try again to get another address."})
 		return

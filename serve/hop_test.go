@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/router"
 	"github.com/slipway-mcp/slipway/serve"
@@ -254,6 +255,7 @@ func TestTasksOfReplicas(t *testing.T) {
 // versions that have one, and a cancellation at one reaches a call at another.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	for _, v := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		t.Run(v, func(t *testing.T) {
 			e := cluster.NewMemory()
@@ -318,6 +320,7 @@ func (p *partitioned) Update(
 // gets an error at once, not after the timeout of the request.
 func TestLostReplica(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	started := make(chan struct{}, 1)
 	src := clusterSource(t, started)
@@ -421,6 +424,7 @@ func (p *replica) listen(t *testing.T) <-chan string {
 // replicas were lost.
 func TestSharedChanges(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	var sources [3]*changing
 	var streams []<-chan string

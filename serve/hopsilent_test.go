@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/internal/hophttp"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -83,6 +84,7 @@ func modernRequest(method, name, params string) *http.Request {
 // a task, which may continue, is not reported as lost, also if the replica answers again at that moment.
 func TestSilentReplica(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	a, b := newOwner(t, e), newOwner(t, e)
 	peer := a.replica.Find(t.Context(), b.replica.ID())

@@ -106,6 +106,8 @@ const (
 	recordTimeout = time.Second
 	// maxSessionRecord bounds a record. Clients have up to 16 KiB of it; the rest is subscriptions.
 	maxSessionRecord = 64 << 10
+	// maxDeleted is how many records wait for their deletion.
+	maxDeleted = 100_000
 	// recordWriters is how many records are written at once.
 	recordWriters = 8
 	maxMoved      = 100_000
@@ -277,10 +279,18 @@ func (at *sessionsAt) Ended(id string) {
 	delete(a.owned, id)
 	delete(a.dirty, s)
 	if s.attempted.Load() {
-		a.deleted[s.key()] = struct{}{}
+		a.deleteLocked(s.key())
 	}
 	a.mu.Unlock()
 	a.signal()
+}
+
+// deleteLocked notes that a record is to be deleted. Beyond the limit, which an outage of the engine can reach, it
+// expires instead. a.mu is held.
+func (a *ownedSessions) deleteLocked(key string) {
+	if len(a.deleted) < maxDeleted {
+		a.deleted[key] = struct{}{}
+	}
 }
 
 // find returns a session that this replica owns, or nil.
@@ -532,6 +542,12 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 	var writers sync.WaitGroup
 	turns := make(chan struct{}, recordWriters)
 	each := func(do func() error, again func()) {
+		if failures.Load() >= recordWriters { // the engine does not answer
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			again()
+			return
+		}
 		turns <- struct{}{}
 		writers.Go(func() {
 			defer func() { <-turns }()
@@ -549,12 +565,6 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 		})
 	}
 	for s := range dirty {
-		if failures.Load() >= recordWriters { // the engine does not answer
-			a.mu.Lock()
-			a.dirty[s] = struct{}{}
-			a.mu.Unlock()
-			continue
-		}
 		each(func() error { return a.write(ctx, s) }, func() { a.dirty[s] = struct{}{} })
 	}
 	for key := range deleted {
@@ -562,7 +572,7 @@ func (a *ownedSessions) flush(ctx context.Context) bool {
 			ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 			defer cancel()
 			return a.replica.DeleteClaim(ctx, key)
-		}, func() { a.deleted[key] = struct{}{} })
+		}, func() { a.deleteLocked(key) })
 	}
 	writers.Wait()
 	return failures.Load() == 0

@@ -515,3 +515,46 @@ func TestReadsAreBounded(t *testing.T) {
 		t.Errorf("after one has ended: %+v, %v", claim, err)
 	}
 }
+
+// TestDeletionsDuringOutage guards the goroutine that writes the records of all sessions: if the engine fails, it does
+// not wait for each record that is to be deleted. What is left is deleted later.
+func TestDeletionsDuringOutage(t *testing.T) {
+	e := &countingEngine{Engine: cluster.NewMemory()}
+	a := newOwner(t, e)
+	const ended = 100
+	a.all.mu.Lock()
+	for i := range ended {
+		a.all.deleteLocked(a.keyOf(strconv.Itoa(i)))
+	}
+	a.all.mu.Unlock()
+	e.failing.Store(true)
+	if a.all.flush(t.Context()) {
+		t.Error("records were deleted without the engine")
+	}
+	if asked := e.asked.Load(); asked > 2*recordWriters {
+		t.Errorf("the engine was asked %d times, want at most %d", asked, 2*recordWriters)
+	}
+	if left := len(a.all.deleted); left != ended {
+		t.Errorf("%d records are left to be deleted, want %d", left, ended)
+	}
+	e.failing.Store(false)
+	if !a.all.flush(t.Context()) || len(a.all.deleted) != 0 {
+		t.Errorf("%d records are left once the engine is back", len(a.all.deleted))
+	}
+}
+
+// countingEngine is an engine that reads no sessions while failing is set, and counts those questions.
+type countingEngine struct {
+	cluster.Engine
+
+	failing atomic.Bool
+	asked   atomic.Int64
+}
+
+func (e *countingEngine) Get(ctx context.Context, key string) (cluster.Record, error) {
+	if e.failing.Load() && strings.HasPrefix(key, sessionGroup+"/") {
+		e.asked.Add(1)
+		return cluster.Record{}, errors.New("down")
+	}
+	return e.Engine.Get(ctx, key)
+}

@@ -17,6 +17,7 @@ const placedThere = `slipway_cluster_sessions_placed_total{at="other"}`
 // TestPlacement guards sessions with a process each: they start where the fewest run, whichever replica the
 // client reaches, and are refused with the limit and when to try again once none may start anywhere.
 func TestPlacement(t *testing.T) {
+	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	p := newPrograms()
 	var limits []*client.Processes

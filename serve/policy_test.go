@@ -22,6 +22,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/ws"
@@ -369,6 +370,7 @@ func TestPolicyNeverAnothersItems(t *testing.T) {
 
 func TestPolicyReload(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	path := filepath.Join(t.TempDir(), "p.cedar")
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

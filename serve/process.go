@@ -19,7 +19,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/neterror"
 	"github.com/slipway-mcp/slipway/internal/order"
-	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Process is the state of a serving process.
@@ -80,7 +79,7 @@ const answerTime = 2 * time.Second
 // affected.
 func (o *Options) announce(
 	endpoint string,
-	server *mcpserver.Server,
+	serving servers,
 	replicas *hop,
 	wait time.Duration,
 ) (stop func()) {
@@ -89,7 +88,7 @@ func (o *Options) announce(
 	}
 	started := time.Now()
 	describe := func() *Process {
-		st := server.Stats()
+		st := serving.stats()
 		p := &Process{
 			PID:      os.Getpid(),
 			Command:  o.Announce.Command,
@@ -97,7 +96,7 @@ func (o *Options) announce(
 			Endpoint: endpoint,
 			Sessions: ProcessSessions{
 				Count:  st.Sessions,
-				Oldest: server.OldestSession(),
+				Oldest: serving.oldestSession(),
 				TTL:    st.SessionTTL.Seconds(),
 				Max:    st.MaxSessions,
 			},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -199,6 +200,7 @@ func TestStdioIsAnnounced(t *testing.T) {
 
 func TestDeadProcessesAreForgotten(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)

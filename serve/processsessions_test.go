@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/cutengine"
 	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
@@ -311,6 +312,7 @@ func TestProcessHandover(t *testing.T) {
 // TestProcessDeclared guards the default: a session with a process ends with its replica, also if the
 // definitions have just been changed at one of them.
 func TestProcessDeclared(t *testing.T) {
+	race.SkipSlow(t)
 	for _, how := range []client.Failover{"", client.FailoverEnd, client.FailoverRestart} {
 		e := cluster.NewMemory()
 		p := newPrograms()
@@ -334,7 +336,7 @@ func TestProcessTakeover(t *testing.T) {
 	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	p := newPrograms()
-	cut := &serve.CutEngine{Engine: e}
+	cut := &cutengine.Engine{Engine: e}
 	a := serveProcesses(t, cut, p, client.FailoverRestart)
 	b := serveProcesses(t, e, p, client.FailoverRestart)
 	header, second := beginProcess(t, a, e)

@@ -77,18 +77,11 @@ const (
 // load describes this replica.
 func (p *hop) load() ReplicaLoad {
 	load := ReplicaLoad{Draining: p.handler.health.draining.Load()}
-	st := p.handler.server.Stats()
+	st := p.handler.servers().stats()
 	load.Sessions = st.Sessions
 	load.Streams = st.Streams
 	load.Tasks = st.Tasks
 	load.InFlight = st.InFlight
-	for _, n := range p.handler.endpoints {
-		st := n.server.Stats()
-		load.Sessions += st.Sessions
-		load.Streams += st.Streams
-		load.Tasks += st.Tasks
-		load.InFlight += st.InFlight
-	}
 	_, load.Memory = usage()
 	load.Processes = p.handler.placing.processes()
 	return load

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/internal/test/cutengine"
 )
 
 // TestRetireAgain guards a replica that leaves while the engine fails: it keeps what it has, and hands it over once the
 // others know.
 func TestRetireAgain(t *testing.T) {
-	e := &CutEngine{Engine: cluster.NewMemory()}
+	e := &cutengine.Engine{Engine: cluster.NewMemory()}
 	p := newOwner(t, e).homes(&noProcesses{}).hop
 	e.Cut.Store(true)
 	p.retire()

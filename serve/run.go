@@ -139,7 +139,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 			"tokens cross the network unencrypted; give it a certificate," +
 				" or name the https address of the proxy in front as the public URL")
 	}
-	defer o.announce(info.Endpoint, handler.server, handler.hop, 100*time.Millisecond)()
+	defer o.announce(info.Endpoint, handler.servers(), handler.hop, 100*time.Millisecond)()
 	if o.Observer.Started != nil {
 		o.Observer.Started(info)
 	}
@@ -225,7 +225,7 @@ func Stdio(
 	}
 	server := mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(server)
-	defer o.announce("stdio", server, nil, 0)()
+	defer o.announce("stdio", servers{server}, nil, 0)()
 	live := &running{
 		source:    src,
 		rules:     o.rules,

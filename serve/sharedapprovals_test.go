@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/internal/nats"
+	"github.com/slipway-mcp/slipway/internal/test/cutengine"
 	"github.com/slipway-mcp/slipway/internal/test/natstest"
 	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/serve"
@@ -92,7 +93,7 @@ func TestSharedApprovals(t *testing.T) {
 }
 
 func checkSharedApprovals(t *testing.T, engine cluster.Engine, lose func()) {
-	e := &serve.CutEngine{Engine: engine}
+	e := &cutengine.Engine{Engine: engine}
 	a, b := startApprovalReplica(t, e), startApprovalReplica(t, e)
 	ran := func(r *approvalReplica, caller, tool string) bool {
 		return strings.Contains(r.call(caller, tool, ""), "ran "+tool)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,8 @@ type limitSharing struct {
 
 	mu      sync.Mutex
 	outbox  map[string]*usageOutbox // by replica
+	number  uint64                  // of the last message of this replica
+	applied map[string]uint64       // the number of the last message of each replica, by its id
 	sending sync.WaitGroup
 }
 
@@ -44,6 +47,9 @@ type usageOutbox struct {
 	rates  map[clientKey]int
 	quotas map[usageKey]quotaUsage
 	busy   bool // a message is on its way
+	// failed is a message that the replica may have received. It is sent again as it is, so that the replica
+	// recognizes its number.
+	failed *usageMessage
 }
 
 // Intervals and limits of messages about usage.
@@ -61,6 +67,10 @@ const (
 
 // usageMessage is what clients have used at a replica.
 type usageMessage struct {
+	// From is the id of the replica, and Number grows with each of its messages; "" from a release without them.
+	From   string `json:"from,omitempty"`
+	Number uint64 `json:"number,omitempty"`
+
 	Rates  []rateUsage  `json:"rates,omitempty"`
 	Quotas []quotaUsage `json:"quotas,omitempty"`
 }
@@ -116,6 +126,7 @@ func newLimitSharing(
 		log:     log,
 		wake:    make(chan struct{}, 1),
 		outbox:  make(map[string]*usageOutbox),
+		applied: make(map[string]uint64),
 	}
 	s.shareRates(0)
 	if q != nil {
@@ -189,6 +200,7 @@ func (s *limitSharing) flush(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.outbox, func(id string, _ *usageOutbox) bool { return !alive[id] })
+	maps.DeleteFunc(s.applied, func(id string, _ uint64) bool { return !alive[id] })
 	for _, p := range peers {
 		out := s.outbox[p.id]
 		if out == nil {
@@ -209,7 +221,7 @@ func (s *limitSharing) flush(ctx context.Context) {
 	}
 }
 
-func (o *usageOutbox) empty() bool { return len(o.rates)+len(o.quotas) == 0 }
+func (o *usageOutbox) empty() bool { return len(o.rates)+len(o.quotas) == 0 && o.failed == nil }
 
 // add merges usage. Beyond the limit, that of new clients is dropped: a replica that is
 // slower than that enforces more on its own.
@@ -227,38 +239,40 @@ func (o *usageOutbox) add(rates map[clientKey]int, quotas map[usageKey]quotaUsag
 }
 
 // take removes the entries of the next message.
-func (o *usageOutbox) take() (m *usageMessage, rates map[clientKey]int, quotas map[usageKey]quotaUsage) {
-	m = &usageMessage{}
-	rates = make(map[clientKey]int)
-	quotas = make(map[usageKey]quotaUsage)
+func (o *usageOutbox) take() *usageMessage {
+	m := &usageMessage{}
 	for key, tokens := range o.rates {
-		if len(rates) == maxUsageEntries {
+		if len(m.Rates) == maxUsageEntries {
 			break
 		}
 		m.Rates = append(m.Rates, rateUsage{
 			usageClient: usageClientOf(key),
 			Tokens:      tokens,
 		})
-		rates[key] = tokens
 		delete(o.rates, key)
 	}
 	for key, u := range o.quotas {
-		if len(quotas) == maxUsageEntries {
+		if len(m.Quotas) == maxUsageEntries {
 			break
 		}
 		m.Quotas = append(m.Quotas, u)
-		quotas[key] = u
 		delete(o.quotas, key)
 	}
-	return m, rates, quotas
+	return m
 }
 
-// send sends what p is to receive. If that fails, the next message includes it.
+// send sends what p is to receive. If that fails, the same message is sent again, unless p refuses it.
 func (s *limitSharing) send(ctx context.Context, p usagePeer, out *usageOutbox) {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
 	s.mu.Lock()
-	m, rates, quotas := out.take()
+	m := out.failed
+	if m == nil {
+		m = out.take()
+		s.number++
+		m.From, m.Number = s.self, s.number
+	}
+	out.failed = nil
 	s.mu.Unlock()
 	err := p.send(ctx, m)
 	s.mu.Lock()
@@ -267,15 +281,31 @@ func (s *limitSharing) send(ctx context.Context, p usagePeer, out *usageOutbox) 
 	if err == nil {
 		return
 	}
-	s.log.Debug("usage not sent, trying again", "replica", p.id, "error", err)
-	for key := range out.quotas {
-		delete(quotas, key) // a later value exists
+	s.log.Debug("usage not sent", "replica", p.id, "error", err)
+	if !errors.Is(err, errUsageRefused) {
+		out.failed = m
 	}
-	out.add(rates, quotas)
+}
+
+// isNew reports whether a message was not received before: its sender sends it again if the answer was lost.
+func (s *limitSharing) isNew(m *usageMessage) bool {
+	if m.From == "" {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Number <= s.applied[m.From] {
+		return false
+	}
+	s.applied[m.From] = m.Number
+	return true
 }
 
 // receive counts what clients have used at another replica.
 func (s *limitSharing) receive(m *usageMessage) {
+	if !s.isNew(m) {
+		return
+	}
 	if s.limiter != nil {
 		for i := range m.Rates {
 			if u := &m.Rates[i]; u.Tokens > 0 {
@@ -300,6 +330,9 @@ func (p *hop) usagePeers() []usagePeer {
 	return all
 }
 
+// errUsageRefused means that a replica does not accept a message, now or later.
+var errUsageRefused = errors.New("the replica refuses the message")
+
 // sendUsage sends a message to a replica.
 func sendUsage(ctx context.Context, peer *cluster.Peer, m *usageMessage) error {
 	body, err := json.Marshal(m)
@@ -316,10 +349,13 @@ func sendUsage(ctx context.Context, peer *cluster.Peer, m *usageMessage) error {
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection is kept
-	if resp.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("status %d", resp.StatusCode)
+	switch {
+	case resp.StatusCode == http.StatusNoContent:
+		return nil
+	case resp.StatusCode == http.StatusBadRequest:
+		return errUsageRefused
 	}
-	return nil
+	return fmt.Errorf("status %d", resp.StatusCode)
 }
 
 // receiveUsage serves the messages of other replicas.

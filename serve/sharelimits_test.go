@@ -21,6 +21,8 @@ import (
 type limitCluster struct {
 	all  []*limitSharing
 	down atomic.Int32 // the index of a replica that cannot be reached, plus 1
+	// silent is how many answers are lost: the messages are received.
+	silent atomic.Int32
 }
 
 // startLimits starts n replicas until the test of synctest ends.
@@ -48,6 +50,9 @@ func (c *limitCluster) join(t *testing.T, i int, limits Limits) {
 						return errors.New("unreachable")
 					}
 					other.receive(m)
+					if c.silent.Add(-1) >= 0 {
+						return errors.New("the answer was lost")
+					}
 					return nil
 				},
 			})
@@ -126,6 +131,36 @@ func TestSharedRate(t *testing.T) {
 	if os.Getenv("SLIPWAY_CLUSTER_FIGURES") != "" {
 		fmt.Printf("| a rate limit at 10 replicas, as a multiple of one bucket | %.4f to %.4f | 1 %% |\n", least, most)
 	}
+}
+
+// TestSharedRateCountedOnce guards that usage counts once at another replica, although its answers are lost and the
+// message is sent again. A later message counts.
+func TestSharedRateCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startLimits(t, 2, Limits{
+			Rate:  0.001,
+			Burst: 100,
+		})
+		defer c.run()()
+		key := clientKey{principal: "p"}
+		use := func(i, want int) {
+			t.Helper()
+			admitted := 0
+			for l := c.all[i].limiter; admitted < want && l.take(l.client(key)) == nil; {
+				admitted++
+			}
+			if admitted != want {
+				t.Errorf("replica %d admitted %d, want %d", i, admitted, want)
+			}
+		}
+		for range 2 {
+			c.silent.Store(3)
+			use(0, 20)
+			time.Sleep(time.Second)
+		}
+		use(1, 60)
+		use(1, 0)
+	})
 }
 
 // quotaCall enters a call of the tool run as a caller without authentication.

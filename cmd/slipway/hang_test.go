@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 const initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
@@ -49,6 +51,7 @@ func definitionsWithHang(t *testing.T) (file, gate string) {
 // joins with list_changed. The settle time is so long that waiting for it would count as
 // stuck.
 func TestHungServerDelaysNobody(t *testing.T) {
+	race.SkipSlow(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
 	}

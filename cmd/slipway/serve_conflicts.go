@@ -73,6 +73,11 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 			"other machines can reach the address, and neither --auth-token-file nor " + envPrefix +
 				"TOKEN requires tokens", true})
 	}
+	open := !tokens && f.TLS.ClientCA == "" && f.RemoteWithoutAuth && !f.stdio && f.isRemote()
+	add(open && len(f.HTTP.AllowedHosts) == 0 && f.PublicURL == "", "allow-host",
+		"--allow-host NAME for each name or address at which clients reach the server, or --allow-host '*' for any",
+		"--allow-remote-without-auth requires --allow-host or --public-url: without tokens, a web page under another "+
+			"name that leads to this machine could call all tools")
 	return all
 }
 

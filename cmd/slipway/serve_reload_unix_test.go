@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/test/race"
 )
 
 // saySite is a site with one tool.
@@ -30,6 +32,7 @@ var saySite = map[string]string{
 // half-written text, while clients call a tool of a source that each change replaces, and a
 // session holds an event stream. Each valid text has other settings, too.
 func TestReloadUnderLoad(t *testing.T) {
+	race.SkipSlow(t)
 	dir := t.TempDir()
 	for _, site := range []string{"one", "two", "other"} {
 		for name, text := range saySite {

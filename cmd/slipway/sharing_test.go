@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -162,6 +163,7 @@ func wants(t *testing.T, text string, words []string, others ...string) {
 // TestServerTakesOverNoURI has a server list a URI of another one while both run. Both
 // stay reachable, and no request for one reaches the other.
 func TestServerTakesOverNoURI(t *testing.T) {
+	race.SkipSlow(t)
 	c := startSharing(t)
 	wants(t, c.do("resources/list", `{}`), []string{`"db://users"`, `"evil://own"`})
 	wants(t, c.read("db://users"), []string{"data has db://users"})

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -302,6 +303,7 @@ func TestServerJoinsAHungSoleOne(t *testing.T) {
 // whether its server fails before or after the endpoint listens, or hangs until its start
 // timeout.
 func TestSoleSourceThatFails(t *testing.T) {
+	race.SkipSlow(t)
 	command, gate := gated(t, "echo no luck >&2; exit 3")
 	dir := t.TempDir()
 	definition := func(name string, members map[string]any) string {

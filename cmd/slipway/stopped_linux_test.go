@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -140,6 +141,7 @@ func onlyChild(t *testing.T, pid int) (child int) {
 // signal: calls in flight of several clients fail with the reason, slipway ps does not
 // list it as ready, the next call works, and the other server is not affected.
 func TestStoppedServer(t *testing.T) {
+	race.SkipSlow(t)
 	for _, name := range []string{"direct", "launched"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -27,7 +28,7 @@ import (
 
 // Engine is a [cluster.Engine] in Redis or Valkey.
 type Engine struct {
-	pool   *redis.Pool
+	conns  atomic.Pointer[conns]
 	dial   func(context.Context) (redis.Conn, error)
 	prefix string
 	routes []string // host:port of each server
@@ -98,13 +99,7 @@ func Open(urls string, opts *Options) (*Engine, error) {
 	e.dial = func(ctx context.Context) (redis.Conn, error) {
 		return dialAny(ctx, servers, &o)
 	}
-	e.pool = &redis.Pool{
-		DialContext: e.dial,
-		MaxIdle:     maxIdle,
-		MaxActive:   maxActive,
-		Wait:        true,
-		IdleTimeout: time.Minute,
-	}
+	e.conns.Store(e.newConns())
 	return e, nil
 }
 
@@ -145,6 +140,9 @@ func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
 		return nil, fmt.Errorf("%s: %w", s.Host, markRefused(err))
 	}
 	role, err := redis.Values(c.Do("ROLE"))
+	if err == nil {
+		_, err = c.Do("PING") // refused while the server loads its data
+	}
 	if err == nil && len(role) > 0 {
 		if kind, _ := redis.String(role[0], nil); kind != "master" {
 			err = fmt.Errorf("the server is a copy (%s)", kind)
@@ -174,7 +172,7 @@ func markRefused(err error) error {
 func (e *Engine) Hosts() []string { return e.routes }
 
 // Close implements [cluster.Engine].
-func (e *Engine) Close() error { return e.pool.Close() }
+func (e *Engine) Close() error { return e.conns.Load().pool.Close() }
 
 // next is the beginning of scripts that write. It defines the next revision, see the
 // comment of the package, as text: Lua would print a large number with an exponent.
@@ -188,14 +186,18 @@ const next = `
 		end`
 
 // The scripts. A record is a hash of value v and revision r. The names of a group are in a
-// set, from which the list script removes those that have expired. The others publish a change
-// to the channel that is their last argument, and return 0 for a conflict.
+// set, from which the list script removes those that have expired, and the create script a few of
+// them: most groups are never listed. The others publish a change to the channel that is their last
+// argument, and return 0 for a conflict.
 var (
 	createScript = redis.NewScript(3, next+`
 		if redis.call('EXISTS', KEYS[1]) == 1 then return '0' end
 		local r = next(KEYS[3])
 		redis.call('HSET', KEYS[1], 'v', ARGV[1], 'r', r)
 		if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+		for _, name in ipairs(redis.call('SRANDMEMBER', KEYS[2], 4)) do
+			if redis.call('EXISTS', KEYS[2] .. '/' .. name) == 0 then redis.call('SREM', KEYS[2], name) end
+		end
 		redis.call('SADD', KEYS[2], ARGV[3])
 		redis.call('PUBLISH', ARGV[4], 'k' .. ARGV[3])
 		return r`)
@@ -246,12 +248,11 @@ func (e *Engine) key(key string) (record, group, name string) {
 
 // run runs a script and turns 0 into ErrConflict.
 func (e *Engine) run(ctx context.Context, script *redis.Script, args ...any) (uint64, error) {
-	c, err := e.pool.GetContext(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	n, err := redis.Uint64(script.DoContext(ctx, c, args...))
+	var n uint64
+	err := e.do(ctx, func(c redis.Conn) (err error) {
+		n, err = redis.Uint64(script.DoContext(ctx, c, args...))
+		return err
+	})
 	if err == nil && n == 0 {
 		err = cluster.ErrConflict
 	}
@@ -283,12 +284,11 @@ func (e *Engine) Delete(ctx context.Context, key string, revision uint64) error 
 
 // Get implements [cluster.Engine].
 func (e *Engine) Get(ctx context.Context, key string) (cluster.Record, error) {
-	c, err := e.pool.GetContext(ctx)
-	if err != nil {
-		return cluster.Record{}, err
-	}
-	defer c.Close()
-	fields, err := redis.ByteSlices(redis.DoContext(c, ctx, "HMGET", e.prefix+key, "v", "r"))
+	var fields [][]byte
+	err := e.do(ctx, func(c redis.Conn) (err error) {
+		fields, err = redis.ByteSlices(redis.DoContext(c, ctx, "HMGET", e.prefix+key, "v", "r"))
+		return err
+	})
 	if err != nil {
 		return cluster.Record{}, err
 	}
@@ -309,12 +309,11 @@ func record(key string, value, revision []byte) (cluster.Record, error) {
 
 // List implements [cluster.Engine], with one round trip.
 func (e *Engine) List(ctx context.Context, group string) ([]cluster.Record, error) {
-	c, err := e.pool.GetContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	fields, err := redis.ByteSlices(listScript.DoContext(ctx, c, e.prefix+group))
+	var fields [][]byte
+	err := e.do(ctx, func(c redis.Conn) (err error) {
+		fields, err = redis.ByteSlices(listScript.DoContext(ctx, c, e.prefix+group))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -337,11 +336,8 @@ func (e *Engine) Publish(ctx context.Context, topic string, message []byte) erro
 	if len(message) > cluster.MaxMessage {
 		return cluster.ErrTooLarge
 	}
-	c, err := e.pool.GetContext(ctx)
-	if err != nil {
+	return e.do(ctx, func(c redis.Conn) error {
+		_, err := redis.DoContext(c, ctx, "PUBLISH", e.channel(topic), append([]byte{'m'}, message...))
 		return err
-	}
-	defer c.Close()
-	_, err = redis.DoContext(c, ctx, "PUBLISH", e.channel(topic), append([]byte{'m'}, message...))
-	return err
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -12,10 +13,11 @@ import (
 	"github.com/slipway-mcp/slipway/cluster"
 )
 
-// A subscription pings Redis, so that a connection that was lost silently is noticed.
+// A subscription pings Redis, so that a connection that was lost silently is noticed. It counts pings
+// instead of time: a replica that was suspended has sent none, and its connection may still be good.
 const (
-	pingEvery   = 2 * time.Second
-	pingTimeout = 3 * pingEvery
+	pingEvery = 2 * time.Second
+	maxSilent = 3 // pings without an answer
 )
 
 // subscription implements [cluster.Subscription] on a connection of its own.
@@ -23,10 +25,15 @@ type subscription struct {
 	conn   redis.PubSubConn
 	prefix string // of the channels
 	stop   context.CancelFunc
+	silent atomic.Int32 // pings since the last answer or message
 }
+
+// errSilent means that a connection was lost silently.
+var errSilent = fmt.Errorf("no answer to %d pings, one each %v", maxSilent, pingEvery)
 
 // Subscribe implements [cluster.Engine].
 func (e *Engine) Subscribe(ctx context.Context, topics ...string) (cluster.Subscription, error) {
+	current := e.conns.Load()
 	c, err := e.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -57,19 +64,27 @@ func (e *Engine) Subscribe(ctx context.Context, topics ...string) (cluster.Subsc
 		_ = s.Close()
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
-	go s.ping(running)
+	go s.ping(running, current.replaced)
 	return s, nil
 }
 
-// ping pings until the subscription is closed.
-func (s *subscription) ping(ctx context.Context) {
+// ping pings until the subscription is closed, and closes it when the server does not answer or has
+// become the wrong one.
+func (s *subscription) ping(ctx context.Context, replaced <-chan struct{}) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-replaced:
+			_ = s.Close()
+			return
 		case <-tick.C:
+		}
+		if s.silent.Add(1) > maxSilent {
+			_ = s.Close()
+			return
 		}
 		if s.conn.Ping("") != nil {
 			return // Next fails as well
@@ -81,13 +96,18 @@ func (s *subscription) ping(ctx context.Context) {
 func (s *subscription) Next(ctx context.Context) (cluster.Event, error) {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	for {
-		switch answer := s.conn.ReceiveWithTimeout(pingTimeout).(type) {
-		case error:
-			if ctx.Err() != nil {
-				return cluster.Event{}, ctx.Err()
+		answer := s.conn.ReceiveWithTimeout(0) // ping limits it
+		if err, ok := answer.(error); ok {
+			switch {
+			case ctx.Err() != nil:
+				err = ctx.Err()
+			case s.silent.Load() > maxSilent:
+				err = errSilent
 			}
-			return cluster.Event{}, answer
-		case redis.Message:
+			return cluster.Event{}, err
+		}
+		s.silent.Store(0)
+		if answer, ok := answer.(redis.Message); ok {
 			topic := strings.TrimPrefix(answer.Channel, s.prefix)
 			switch {
 			case len(answer.Data) == 0:

@@ -55,7 +55,7 @@ func Layers() *Plan {
 				"internal/js", "internal/jsonscan", "internal/lazyregexp", "internal/lines", "internal/mediatype",
 				"internal/nearest",
 				"internal/neterror",
-				"internal/netguard", "internal/order", "internal/packs", "internal/pagecache", "internal/peer",
+				"internal/netguard", "internal/order", "internal/packs", "internal/pagecache", "internal/pathglob", "internal/peer",
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
 				"internal/uritemplate", "internal/visible", "internal/wordvec", "sitebuild/internal/webpage",
 				"mcpb/internal/cms",
@@ -67,7 +67,7 @@ func Layers() *Plan {
 			1: {"check", "cluster", "mcp", "mcp/tap", "sitebuild/internal/convert"},
 			2: {"internal/nats", "internal/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
 				"internal/servercard",
-				"internal/test/ruletest", "internal/site"},
+				"internal/test/cutengine", "internal/test/ruletest", "internal/site"},
 			3: {"apps", "cluster/engine", "compose", "internal/broker", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"internal/eval", "internal/sitelint", "client", "internal/edge", "internal/loopback",
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
@@ -173,9 +173,9 @@ func Layers() *Plan {
 			},
 			{
 				Module: "golang.org/x/text",
-				Rooms:  []string{"mcpb/internal/zip", "sitebuild/internal/webpage"},
-				Saves: "Unicode normalization: which two names are one on some file systems; and the encodings of pages that " +
-					"are not UTF-8, UTF-16 and those with one byte for each character",
+				Rooms:  []string{"mcpb/internal/zip", "sitebuild/internal/docs", "sitebuild/internal/webpage"},
+				Saves: "Unicode normalization: which two names are one on some file systems, and what generators make of " +
+					"headings; and the encodings of pages that are not UTF-8, UTF-16 and those with one byte for each character",
 			},
 			{
 				Module: "modernc.org/sqlite",

@@ -23,6 +23,7 @@ type Server struct {
 
 	program string
 	args    []string
+	env     []string // in addition to that of the test
 	store   string
 	log     bytes.Buffer
 	cmd     *exec.Cmd
@@ -52,6 +53,21 @@ func StartCluster(t testing.TB, n int) []*Server {
 	return servers
 }
 
+// StartConfigured starts a server with a configuration file and additional variables, as NAME=VALUE.
+// config returns the text of the file, which sets the address for clients and the folder of JetStream.
+func StartConfigured(t testing.TB, config func(addr, store string) string, env ...string) *Server {
+	t.Helper()
+	s := newServer(t)
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(file, []byte(config(s.Addr, s.store)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.args = []string{"--config", file}
+	s.env = env
+	s.Run(t)
+	return s
+}
+
 // newServer returns a server that is not started. Its address stays the same after a restart.
 func newServer(t testing.TB, args ...string) *Server {
 	t.Helper()
@@ -65,9 +81,13 @@ func newServer(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// program builds the server, or returns the one in the build cache.
+// program builds the server, or returns the one in the build cache. As that takes most of a minute of CPU time on a new
+// machine, tests with -short skip what needs a server.
 func program(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: a NATS server would be built")
+	}
 	var stderr bytes.Buffer
 	cmd := exec.Command("go", "-C", filepath.Join(moduleRoot(t), "interop"), "tool", "-n", "nats-server")
 	cmd.Stderr = &stderr
@@ -106,6 +126,7 @@ func (s *Server) Run(t testing.TB) {
 	s.cmd = exec.Command(s.program, s.args...)
 	s.log.Reset()
 	s.cmd.Stderr = &s.log
+	s.cmd.Env = append(os.Environ(), s.env...)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,11 @@
 package redistest
 
 import (
+	"bufio"
+	"fmt"
 	"net"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,4 +40,21 @@ func Start(t testing.TB) (addr string) {
 			t.Fatal("redis-server does not answer")
 		}
 	}
+}
+
+// Command sends a command, as one line, and returns the first line of the answer without its end.
+func Command(t testing.TB, addr, command string) string {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_, _ = fmt.Fprintf(c, "%s\r\n", command)
+	answer, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return strings.TrimSuffix(answer, "\r\n")
 }

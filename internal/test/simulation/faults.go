@@ -22,7 +22,7 @@ func (f *fault) during(from, to time.Duration) bool {
 
 // restarts reports whether the machine of the fault starts a new replica.
 func (f *fault) restarts() bool {
-	return f.kind == "kill" || f.kind == "power loss" || f.kind == "stop"
+	return f.kind == "kill" || f.kind == "power loss" || f.kind == "stop" || f.kind == othersCut
 }
 
 // kinds are the faults, how often each occurs, and what it does. The function returns after the fault.
@@ -40,6 +40,7 @@ var kinds = []struct {
 	{"cut from the engine", 4, (*world).cutFromEngine},
 	{"cut off", 2, (*world).cutOff},
 	{"engine down", 2, (*world).engineDown},
+	{othersCut, 4, (*world).othersCutFromEngine},
 	{"slow links", 2, (*world).slowed},
 	{"date set", 2, (*world).dateSet},
 }
@@ -234,6 +235,34 @@ func (w *world) engineDown(f *fault, r *rand.Rand) {
 	time.Sleep(between(r, 200*time.Millisecond, longestFault))
 	for _, m := range w.machines {
 		w.network.cut(m.name, engineName, false)
+	}
+}
+
+// othersCut is a fault of all machines: those that are cut off reach each other.
+const othersCut = "others cut from the engine"
+
+// othersCutFromEngine separates all replicas but one from the engine, while that one is replaced in order: the others
+// grant each other leases, and do not know the new one.
+func (w *world) othersCutFromEngine(f *fault, r *rand.Rand) {
+	cut := func(on bool) {
+		for _, m := range w.machines {
+			if m.name != f.machine {
+				w.network.cut(m.name, engineName, on)
+			}
+		}
+	}
+	m := w.machine(f)
+	m.shutDown()
+	time.Sleep(between(r, 100*time.Millisecond, time.Second)) // the others notice: one that is lost grants no lease
+	cut(true)
+	end := time.Now().Add(between(r, time.Second, 3*longestFault))
+	for m.start() != nil && time.Now().Before(end) { // another fault of this kind may keep it from the engine
+		time.Sleep(500 * time.Millisecond)
+	}
+	time.Sleep(time.Until(end))
+	cut(false)
+	if m.running() == nil {
+		w.restart(m)
 	}
 }
 

@@ -39,14 +39,18 @@ func (w *world) check(calm time.Duration) {
 func (w *world) sick(machine string, from, to time.Duration) bool {
 	return slices.ContainsFunc(w.faults, func(f *fault) bool {
 		return f.kind != "stop" && f.during(from, to) &&
-			(machine == "" || f.machine == machine || f.other == machine || f.kind == "engine down")
+			(machine == "" || f.machine == machine || f.other == machine || f.kind == "engine down" || f.kind == othersCut)
 	})
 }
 
 // engineLost reports whether a replica could not reach the engine in a time.
 func (w *world) engineLost(from, to time.Duration) bool {
 	return slices.ContainsFunc(w.faults, func(f *fault) bool {
-		return (f.kind == "engine down" || f.kind == "cut from the engine" || f.kind == "cut off") && f.during(from, to)
+		switch f.kind {
+		case "engine down", "cut from the engine", "cut off", othersCut:
+			return f.during(from, to)
+		}
+		return false
 	})
 }
 
