@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/slipway-mcp/slipway/internal/test/redistest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -190,6 +191,49 @@ func TestDeployContainer(t *testing.T) {
 	}
 }
 
+// TestDeployCompose verifies the arguments of the replicas, which web pages must not reach without a token,
+// and that each NATS server gets the variables of nats.conf.
+func TestDeployCompose(t *testing.T) {
+	var compose struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]string
+			Volumes     []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(readDeploy(t, "compose-cluster.yaml")), &compose); err != nil {
+		t.Fatal(err)
+	}
+	flags := serveArgs(t, compose.Services["slipway"].Command, nil)
+	hosts, err := flags.GetStringSlice("allow-host")
+	if err != nil || !slices.Equal(hosts, []string{"localhost"}) {
+		t.Errorf("--allow-host is %q, %v: any name may lead to the replicas", hosts, err)
+	}
+	urls, err := flags.GetString("cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url := range strings.SplitSeq(urls, ",") {
+		name := strings.TrimPrefix(url, "nats://slipway@")
+		nats, ok := compose.Services[name]
+		if !ok || !slices.Contains(nats.Volumes, "./nats.conf:/etc/nats.conf:ro") {
+			t.Errorf("%s is no NATS server with nats.conf: %v", url, nats)
+		}
+		if nats.Environment["NATS_NAME"] != name {
+			t.Errorf("%s has the name %q", name, nats.Environment["NATS_NAME"])
+		}
+		routes := nats.Environment["NATS_ROUTES"]
+		if strings.Count(routes, "nats://route:${NATS_ROUTE_PASSWORD:?}@nats-") != 3 {
+			t.Errorf("the routes of %s are %s", name, routes)
+		}
+		for _, variable := range regexp.MustCompile(`\$(NATS_\w+)`).FindAllStringSubmatch(readDeploy(t, "nats.conf"), -1) {
+			if nats.Environment[variable[1]] == "" {
+				t.Errorf("%s does not set %s, which nats.conf needs", name, variable[1])
+			}
+		}
+	}
+}
+
 func TestDeployReverseProxies(t *testing.T) {
 	for name, wanted := range map[string][]string{
 		"nginx.conf": {"proxy_buffering off;", "proxy_read_timeout 660s;", "proxy_set_header Host $host;",
@@ -245,7 +289,8 @@ func TestDeployAlerts(t *testing.T) {
 		}
 	}
 	t.Chdir(workplace(t))
-	s := newServer(exec.Command("slipway", "serve", "examples/definitions/site.yaml", "--addr", "127.0.0.1:0"))
+	s := newServer(exec.Command("slipway", "serve", "examples/definitions/site.yaml", "--addr", "127.0.0.1:0",
+		"--cluster", "redis://"+redistest.Start(t)+"/0", "--max-processes", "5"))
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/lint"
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+	networking "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -272,6 +274,21 @@ func TestMistakes(t *testing.T) {
 		{"minimal", "cluster: {urls: ['nats://slipway:hunter2@nats']}", "cluster.urls: a URL has a password"},
 		{"minimal", "config: {serve: {tls: {cert: a.pem, key: b.pem, clientCA: c.pem}}}",
 			"config.serve.tls.clientCA: remove it, or cluster.urls"},
+		{"minimal", "config: {serve: {access: {signIn: 'https://id.example.com'}}}",
+			"config.serve.access.signIn: it works with one pod only"},
+		{"keys", "config: {serve: {access: {signIn: 'https://id.example.com'}}}",
+			"config.serve.access.signIn: it works with one pod only"},
+		{"single", "autoscaling: {enabled: true}\nconfig: {serve: {access: {signIn: 'https://id.example.com'}}}",
+			"config.serve.access.signIn: it works with one pod only"},
+		{"single", "config: {serve: {access: {signIn: 'https://id.example.com'}}}",
+			"publicURL: config.serve.access.signIn needs it"},
+		{"minimal", "config: {serve: {access: {issuer: ['https://id.example.com']}}}",
+			"publicURL: config.serve.access.issuer needs it"},
+		{"full", "config: {serve: {access: {approvals: /tmp/approvals}}}",
+			"config.serve.access.approvals: remove it"},
+		{"minimal", "config: {serve: {endpoints: {legacySSE: true}}}",
+			"config.serve.endpoints.legacySSE: it works with one pod only"},
+		{"redis", "publicURL: http://mcp.example.com", "ingress.tlsSecret: publicURL begins with http://"},
 		{"minimal", "cluster: {urls: []}", "cluster: several replicas need cluster.urls"},
 		{"single", "cluster: {existingSecret: nats}", "cluster.existingSecret: set cluster.urls, too"},
 		{"single", "autoscaling: {enabled: true, minReplicas: 1}", "cluster: several replicas need cluster.urls"},
@@ -298,6 +315,48 @@ func TestClientCertificates(t *testing.T) {
 		"config: {serve: {tls: {cert: a.pem, key: b.pem, clientCA: c.pem}}}"))
 	if _, _, err := render(loader.MergeMaps(values(t, "single"), changes)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSignIn ensures that one pod may sign users in.
+func TestSignIn(t *testing.T) {
+	changes := decode[map[string]any](t, []byte("publicURL: https://mcp.example.com\n"+
+		"auth: {existingSecret: '', allowUnauthenticated: false}\n"+
+		"config: {serve: {access: {signIn: 'https://id.example.com'}}}"))
+	if _, _, err := render(loader.MergeMaps(values(t, "single"), changes)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIngressTLS ensures that an Ingress has TLS unless publicURL is of HTTP.
+func TestIngressTLS(t *testing.T) {
+	for change, want := range map[string][]networking.IngressTLS{
+		"ingress: {enabled: true}": {{
+			Hosts:      []string{"mcp.example.com"},
+			SecretName: "mcp-example-com-tls",
+		}},
+		"ingress: {tlsSecret: ''}":                                      {{Hosts: []string{"mcp.example.com"}}},
+		"ingress: {tlsSecret: ''}\npublicURL: 'http://mcp.example.com'": nil,
+	} {
+		text, _, err := render(loader.MergeMaps(values(t, "redis"), decode[map[string]any](t, []byte(change))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := one[networking.Ingress](t, text, "Ingress").Spec.TLS; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: TLS is %v, want %v", change, got, want)
+		}
+	}
+}
+
+// TestJobOfAlerts ensures that Prometheus gives the pods the job that the alerts and the dashboard select.
+func TestJobOfAlerts(t *testing.T) {
+	found := one[monitoring.ServiceMonitor](t, mustRender(t, "full"), "ServiceMonitor").Spec.Endpoints[0].RelabelConfigs
+	if len(found) != 1 || found[0].TargetLabel != "job" || *found[0].Replacement != "mcp" {
+		t.Errorf("relabelings of the ServiceMonitor: %v", found)
+	}
+	alerts := string(read(t, deploy+"/alerts.yaml"))
+	if n := strings.Count(alerts, `job="mcp"`); n < 10 {
+		t.Errorf("%d selectors of job=\"mcp\" in alerts.yaml", n)
 	}
 }
 

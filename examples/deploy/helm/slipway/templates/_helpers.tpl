@@ -60,6 +60,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- if .Values.publicURL -}}
 {{- $_ := set $address "publicURL" .Values.publicURL -}}
+{{- end -}}
+{{- if or .Values.publicURL .Values.auth.allowUnauthenticated -}}
 {{- $name := include "slipway.fullname" . -}}
 {{- $hosts := list $name (printf "%s.%s" $name .Release.Namespace) (printf "%s.%s.svc" $name .Release.Namespace) -}}
 {{- $hosts = append $hosts (printf "%s.%s.svc.cluster.local" $name .Release.Namespace) -}}

@@ -38,13 +38,28 @@
 {{- if and $certificates .Values.cluster.urls -}}
 {{- fail "config.serve.tls.clientCA: remove it, or cluster.urls: in a cluster, callers need tokens" -}}
 {{- end -}}
+{{- $most := ternary .Values.autoscaling.maxReplicas .Values.replicaCount .Values.autoscaling.enabled | int -}}
+{{- if and $access.signIn (or .Values.cluster.urls (gt $most 1)) -}}
+{{- fail "config.serve.access.signIn: it works with one pod only, because logins in progress are in its memory: set replicaCount: 1 without autoscaling and cluster.urls, or use config.serve.access.issuer" -}}
+{{- end -}}
+{{- if and $access.signIn (not .Values.publicURL) -}}
+{{- fail "publicURL: config.serve.access.signIn needs it, such as https://mcp.example.com" -}}
+{{- end -}}
+{{- if and $access.issuer (not $access.audiences) (not .Values.publicURL) -}}
+{{- fail "publicURL: config.serve.access.issuer needs it as the audience of tokens, or config.serve.access.audiences" -}}
+{{- end -}}
+{{- if and $access.approvals .Values.cluster.urls -}}
+{{- fail "config.serve.access.approvals: remove it: the engine of the cluster keeps approvals" -}}
+{{- end -}}
+{{- if and (dig "endpoints" "legacySSE" false $serve) (gt $most 1) -}}
+{{- fail "config.serve.endpoints.legacySSE: it works with one pod only: set replicaCount: 1 without autoscaling" -}}
+{{- end -}}
 {{- range .Values.cluster.urls -}}
 {{- if contains ":" (urlParse .).userinfo -}}
 {{- fail "cluster.urls: a URL has a password, which the config map would show: set cluster.existingSecret instead" -}}
 {{- end -}}
 {{- end -}}
-{{- $most := ternary .Values.autoscaling.maxReplicas .Values.replicaCount .Values.autoscaling.enabled -}}
-{{- if and (gt (int $most) 1) (not .Values.cluster.urls) (not .Values.stateKeys.existingSecret) -}}
+{{- if and (gt $most 1) (not .Values.cluster.urls) (not .Values.stateKeys.existingSecret) -}}
 {{- fail "cluster: several replicas need cluster.urls, or stateKeys.existingSecret if clients keep no sessions; or set replicaCount: 1 without autoscaling" -}}
 {{- end -}}
 {{- if and .Values.cluster.existingSecret (not .Values.cluster.urls) -}}
@@ -52,6 +67,9 @@
 {{- end -}}
 {{- if and (or .Values.httpRoute.enabled .Values.ingress.enabled) (not .Values.publicURL) -}}
 {{- fail "publicURL: httpRoute and ingress need it, such as https://mcp.example.com" -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled .Values.ingress.tlsSecret (not (hasPrefix "https:" .Values.publicURL)) -}}
+{{- fail "ingress.tlsSecret: publicURL begins with http://, so that clients send tokens without TLS: set https://" -}}
 {{- end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.parentRefs: name a Gateway, such as {name: public, namespace: gateways}" -}}
