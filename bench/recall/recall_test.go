@@ -10,8 +10,8 @@ import (
 // Goals on documents that the weights were not chosen with: the mean over all single
 // phrasings, and with the three phrasings of each question in one call.
 var (
-	goalOne   = eval.Score{At1: 0.59, At5: 0.78}
-	goalThree = eval.Score{At1: 0.82, At5: 0.97}
+	goalOne   = eval.Score{At1: 0.60, At5: 0.80}
+	goalThree = eval.Score{At1: 0.84, At5: 0.98}
 )
 
 // TestHeldCorpora requires the goals as means over the corpora that the weights were not

@@ -187,6 +187,7 @@ var searchConstants = []constantAt{
 	{"maxWord", "internal/search", "maxWord"}, {"maxParts", "internal/search", "maxParts"},
 	{"maxPages", "internal/search", "maxPages"}, {"maxSections", "internal/search", "maxSections"},
 	{"maxWeight", "internal/search", "maxWeight"}, {"sections", "internal/search", "kMost"},
+	{"withLinks", "internal/search", "withLinks"}, {"bestLinks", "internal/search", "bestLinks"},
 	{"perUnit", "internal/search", "perUnit"}, {"sizeStep", "internal/search", "sizeStep"},
 	{"sectionBits", "internal/search", "sectionBits"}, {"sameWeight", "internal/search", "sameWeight"},
 	{"titleBit", "internal/search", "titleBit"}, {"postingShift", "internal/search", "postingShift"},

@@ -26,7 +26,7 @@ type shower struct {
 	// weights are those of the terms looked up, by hash.
 	weights map[uint32]float64
 	// bits has a bit for each of the terms, so that most other words need no lookup.
-	bits uint64
+	bits [16]uint64
 }
 
 // newShower returns a shower for the terms that were looked up.
@@ -34,7 +34,7 @@ func (q *question) newShower(terms []wanted) *shower {
 	s := &shower{question: q, weights: make(map[uint32]float64, len(terms))}
 	for _, t := range terms {
 		hash := hashOf(t.term)
-		s.bits |= 1 << (hash & 63)
+		s.bits[hash>>6&15] |= 1 << (hash & 63)
 		s.weights[hash] = max(s.weights[hash], float64(t.weight*q.idf(t.term)))
 	}
 	return s
@@ -86,7 +86,7 @@ func (s *shower) snippet(section *sectionRow) string {
 	})
 	var found []mark
 	for _, m := range section.marks.words {
-		if s.bits>>(m.term&63)&1 != 0 && s.weights[m.term] > 0 {
+		if s.bits[m.term>>6&15]>>(m.term&63)&1 != 0 && s.weights[m.term] > 0 {
 			found = append(found, m)
 		}
 	}

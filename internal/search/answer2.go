@@ -109,8 +109,6 @@ func (a *answer2) fetch(terms []wanted) error {
 	return nil
 }
 
-func (a *answer2) fileOf(term string) int { return a.head.termFileOf(term) }
-
 // postings returns the postings of a term whose file is loaded, or "".
 func (a *answer2) postings(term string) string {
 	if postings, ok := a.found[term]; ok {
@@ -326,11 +324,46 @@ func (a *answer2) collect(groups int) []candidate {
 		score := y.score + float64(r.BestSection*y.first)
 		score += float64(r.SecondSection * y.second2)
 		score = float64(score * coverage(r.CoverageBase, y.has, groups))
-		c.score = float64(score * (1 + float64(r.TitleShare*min(1, y.title))))
+		y.score = float64(score * (1 + float64(r.TitleShare*min(1, y.title))))
+		c.score = y.score
 		out = append(out, c)
 	}
 	slices.SortFunc(out, byScore)
+	if l.linked != nil { // the order of the others stays, as no score becomes less
+		best := out[:min(len(out), withLinks)]
+		for i := range best {
+			best[i].score += float64(r.LinkShare * a.linking(best[i].page))
+		}
+		slices.SortFunc(best, byScore)
+	}
 	return out
+}
+
+const (
+	withLinks = 256 // pages of a ranking for which links count
+	bestLinks = 4   // pages whose links to a page count
+)
+
+// linking returns the sum of the scores of the best pages that link to a page.
+func (a *answer2) linking(page int) float64 {
+	l := &a.head.layout
+	var best [bestLinks]float64 // falling
+	for _, from := range l.links[l.linked[page]:l.linked[page+1]] {
+		score := a.scratch.pages[from].score
+		if score <= best[bestLinks-1] {
+			continue
+		}
+		for i := range best {
+			if score > best[i] {
+				score, best[i] = best[i], score
+			}
+		}
+	}
+	sum := 0.0
+	for _, score := range best {
+		sum += score
+	}
+	return sum
 }
 
 // reset makes room for a ranking.

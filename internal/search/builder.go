@@ -128,6 +128,7 @@ type Builder struct {
 	numbers  map[string]int // of pages, by ID
 	sections []byte         // as in the head
 	folders  map[string]*folder
+	links    [][]string // IDs of the pages that each page links to
 
 	// rows are those that are not in a file yet: files know the list of all pages.
 	rows   []rowsOf
@@ -243,6 +244,27 @@ func (b *Builder) AddAnalysis(id string, a *Analysis, rows func([]byte) ([]byte,
 	return nil
 }
 
+// Link notes that the page added last links to the pages with some IDs, which may be added later. Those that
+// are not in the index do not matter.
+func (b *Builder) Link(to []string) {
+	b.links = append(b.links, make([][]string, len(b.ids)-len(b.links))...)
+	b.links[len(b.ids)-1] = to
+}
+
+// encodeLinks returns the links of all pages for the head.
+func (b *Builder) encodeLinks() string {
+	to := make([][]int32, len(b.ids))
+	for from, ids := range b.links {
+		for _, id := range ids {
+			page, ok := b.numbers[id]
+			if known := len(to[page]); ok && page != from && (known == 0 || to[page][known-1] != int32(from)) {
+				to[page] = append(to[page], int32(from))
+			}
+		}
+	}
+	return encodeLinks(to)
+}
+
 // addFolders notes that a page is in and below the folders of its ID.
 func (b *Builder) addFolders(id string, number int) {
 	for i, depth := 0, 0; i <= len(id) && depth < maxFolders; i++ {
@@ -314,6 +336,7 @@ func (b *Builder) Close() error {
 		Hint:        b.opts.Hint,
 		Pages:       len(b.ids),
 		Sections:    base64.RawStdEncoding.EncodeToString(b.sections),
+		Links:       b.encodeLinks(),
 		Terms:       b.termFiles(),
 		Spread:      spread,
 		RowsPerFile: b.opts.RowsPerFile,

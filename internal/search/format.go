@@ -40,7 +40,11 @@ const (
 	maxWeight   = 1 << 24
 	maxGroups   = 2000 // of synonyms, each with
 	maxMembers  = 32
+	maxLinks    = 32 // pages that link to a page
 )
+
+// allLinks is the number of links in an index at most, so that its head stays small.
+const allLinks = 1 << 15
 
 // head is index.json, which is read before any lookup.
 type head struct {
@@ -58,6 +62,10 @@ type head struct {
 	// encoded in one byte each.
 	Pages    int    `json:"pages"`
 	Sections string `json:"sections"`
+	// Links has in base64, for each page, the size in bytes of what follows: the distances of the numbers of
+	// pages that link to it. It is empty if there are no links. Of those that link to one page, it has the
+	// first, at most maxLinks, and fewer if all pages had more than allLinks.
+	Links string `json:"links,omitempty"`
 	// Terms is the number of files of terms, Spread the number of files among which terms
 	// that begin alike are divided, and RowsPerFile the number of rows in each of the first
 	// thousand files of rows.
@@ -96,6 +104,9 @@ type layout struct {
 	page     []int32 // of each section
 	// pageMean and sectionMean are the mean lengths, at least 1.
 	pageMean, sectionMean float64
+	// links are the pages that link to others: those that link to page p are from linked[p] to before
+	// linked[p+1]. Without links, linked is nil.
+	links, linked []int32
 }
 
 // termFile is terms-N.json. Terms has a line for each term, sorted: the term, how to write
@@ -242,6 +253,9 @@ func (h *head) prepare() error {
 	if err := h.layout.decode(h.Sections, h.Pages); err != nil {
 		return err
 	}
+	if err := h.layout.decodeLinks(h.Links, h.Pages); err != nil {
+		return err
+	}
 	for _, p := range h.Pins {
 		if p.Page < 0 || p.Page >= h.Pages {
 			return errors.New("the head of the index pins a page that it does not have")
@@ -299,6 +313,81 @@ func (l *layout) decode(encoded string, pages int) error {
 	}
 	l.pageMean = max(1, float64(total)/float64(max(1, pages)))
 	l.sectionMean = max(1, float64(all)/float64(max(1, len(l.sections))))
+	return nil
+}
+
+// encodeLinks returns head.Links: to has, for each page, the pages that link to it, in order.
+func encodeLinks(to [][]int32) string {
+	most := mostLinks(to)
+	var out, steps []byte
+	some := false
+	for _, pages := range to {
+		pages = pages[:min(len(pages), most)]
+		steps = steps[:0]
+		at := int32(-1)
+		for _, page := range pages {
+			steps = binary.AppendUvarint(steps, uint64(page-at))
+			at = page
+			some = true
+		}
+		out = binary.AppendUvarint(out, uint64(len(steps)))
+		out = append(out, steps...)
+	}
+	if !some {
+		return ""
+	}
+	return base64.RawStdEncoding.EncodeToString(out)
+}
+
+// mostLinks returns how many links to one page are kept.
+func mostLinks(to [][]int32) int {
+	most := 0
+	for all := 0; most < maxLinks; most++ {
+		for _, pages := range to {
+			if len(pages) > most {
+				all++
+			}
+		}
+		if all > allLinks { // with one more
+			return most
+		}
+	}
+	return most
+}
+
+var errLinks = errors.New("the links in the head of the index are damaged: build the site again")
+
+// decodeLinks decodes head.Links.
+func (l *layout) decodeLinks(encoded string, pages int) error {
+	if encoded == "" {
+		return nil
+	}
+	data, err := base64.RawStdEncoding.DecodeString(encoded)
+	if err != nil || len(data) < pages {
+		return errLinks
+	}
+	l.linked = make([]int32, pages+1)
+	for p := range pages {
+		size, n := binary.Uvarint(data)
+		if n <= 0 || size > uint64(len(data)-n) {
+			return errLinks
+		}
+		steps := data[n : n+int(size)]
+		data = data[n+int(size):]
+		for at := -1; len(steps) > 0; {
+			step, n := binary.Uvarint(steps)
+			if n <= 0 || step == 0 || step > uint64(pages-1-at) || len(l.links) == int(l.linked[p])+maxLinks {
+				return errLinks
+			}
+			at += int(step)
+			l.links = append(l.links, int32(at))
+			steps = steps[n:]
+		}
+		l.linked[p+1] = int32(len(l.links))
+	}
+	if len(data) > 0 {
+		return errLinks
+	}
 	return nil
 }
 

@@ -159,8 +159,6 @@ func (a *answer1) fetch(terms []wanted) error {
 	return err
 }
 
-func (a *answer1) fileOf(term string) int { return a.head.termShard(term) }
-
 func (a *answer1) postings(term string) string {
 	if s := a.shards[a.head.termShard(term)]; s != nil {
 		return s.Terms[term]

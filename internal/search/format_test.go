@@ -29,6 +29,7 @@ func FuzzRead(f *testing.F) {
 		if err := b.Add(p); err != nil {
 			f.Fatal(err)
 		}
+		b.Link([]string{"a"})
 	}
 	if err := b.Close(); err != nil {
 		f.Fatal(err)
@@ -69,6 +70,7 @@ func TestHeadIsChecked(t *testing.T) {
 		"no rows":           `{"format":2,"pages":0,"spread":4,"rowsPerFile":0}`,
 		"sections missing":  `{"format":2,"pages":2,"spread":4,"rowsPerFile":1,"sections":"AQE"}`,
 		"sections left":     `{"format":2,"pages":1,"spread":4,"rowsPerFile":1,"sections":"AAEB"}`,
+		"damaged links":     `{"format":2,"pages":1,"spread":4,"rowsPerFile":1,"sections":"AAE","links":"AQI"}`,
 		"a pin to nowhere":  `{"format":2,"pages":0,"spread":4,"rowsPerFile":1,"pins":[{"terms":"a","page":0}]}`,
 		"too many synonyms": `{"format":2,"pages":0,"spread":4,"rowsPerFile":1,"synonyms":[["a"` +
 			strings.Repeat(`,"b"`, 32) + `]]}`,

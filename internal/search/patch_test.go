@@ -46,12 +46,13 @@ func TestPatch(t *testing.T) {
 		m := &Memory{}
 		b := NewBuilder(opts, m.Write)
 		var list []*Analysis
-		for _, p := range pages {
+		for i, p := range pages {
 			a := b.Analyze(p)
 			list = append(list, a)
 			if err := b.AddAnalysis(p.ID, a, nil); err != nil {
 				t.Fatal(err)
 			}
+			b.Link([]string{fmt.Sprintf("part%d/page%d", i/2%3, i/2)})
 		}
 		if err := b.Close(); err != nil {
 			t.Fatal(err)

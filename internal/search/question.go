@@ -26,8 +26,6 @@ type question struct {
 type answerer interface {
 	// fetch loads what is needed to look up terms.
 	fetch(terms []wanted) error
-	// fileOf returns the number of the file that has a term.
-	fileOf(term string) int
 	// has reports whether a page has a term whose file is loaded, and idf is its weight.
 	has(term string) bool
 	idf(term string) float64
@@ -168,6 +166,10 @@ func (q *question) rankPhrasing(query string) (found []candidate, terms []wanted
 	if found, err = q.addSimilar(found, asked); err != nil {
 		return nil, nil, 0, err
 	}
+	best := 0.0
+	if len(found) > 0 {
+		best = found[0].score
+	}
 	for i := len(pinned) - 1; i >= 0; i-- {
 		at := slices.IndexFunc(found, func(c candidate) bool { return c.page == pinned[i] })
 		c := candidate{page: pinned[i], section: -1, has: len(terms)}
@@ -177,13 +179,14 @@ func (q *question) rankPhrasing(query string) (found []candidate, terms []wanted
 		} else if q.result.Query.Section != "" {
 			continue
 		}
+		c.score = best
 		found = slices.Insert(found, 0, c)
 	}
 	return found, terms, words, nil
 }
 
-// fuse joins the rankings for several phrasings by reciprocal rank: what is good for one of
-// them, and fair for the others, comes first.
+// fuse joins the rankings for several phrasings by reciprocal rank, times the score relative to the
+// best page of the ranking: what is good for one of them, and fair for the others, comes first.
 func fuse(lists [][]candidate) []candidate {
 	if len(lists) == 1 {
 		return lists[0]
@@ -191,7 +194,7 @@ func fuse(lists [][]candidate) []candidate {
 	const deepest = 100 // ranks of each list that count
 	k := weigh().Fuse
 	places := make(map[int]int)
-	best := make(map[int]int)
+	bestRank := make(map[int]int)
 	var out []candidate
 	for _, list := range lists {
 		for rank, c := range list {
@@ -199,15 +202,19 @@ func fuse(lists [][]candidate) []candidate {
 			if !ok {
 				at = len(out)
 				places[c.page] = at
-				best[c.page] = rank
+				bestRank[c.page] = rank
 				out = append(out, candidate{page: c.page, section: c.section})
 			}
-			if rank < best[c.page] && c.section >= 0 {
-				best[c.page] = rank
+			if rank < bestRank[c.page] && c.section >= 0 {
+				bestRank[c.page] = rank
 				out[at].section = c.section
 			}
 			if rank < deepest {
-				out[at].score += 1 / (k + float64(rank))
+				share := 1.0
+				if best := list[0].score; best > 0 {
+					share = max(0, c.score/best)
+				}
+				out[at].score += share / (k + float64(rank))
 			}
 		}
 	}
@@ -217,7 +224,13 @@ func fuse(lists [][]candidate) []candidate {
 
 // byScore orders candidates, the best first.
 func byScore(a, b candidate) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), a.page-b.page)
+	switch {
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
+	}
+	return a.page - b.page
 }
 
 // coverage returns the factor for a page that has some of the words of a query.
@@ -440,27 +453,22 @@ func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
 	return terms, q.fetch(terms)
 }
 
-// addRelated adds the terms that documentation uses for the given ones, which are those of the query,
-// as far as few more files are loaded for them.
+// addRelated adds the terms that documentation uses for the given ones, which are those of the query.
 func (q *question) addRelated(terms, given []wanted) []wanted {
 	table := relations(q.an.lang.Code)
 	most := len(terms) + weigh().MaxRelated
-	files := make(map[int]bool)
-	for _, t := range terms {
-		files[q.fileOf(t.term)] = true
-	}
-	mostFiles := len(files) + weigh().MaxRelatedFiles
 	for _, of := range given {
 		for _, r := range table[of.term] {
 			if findPhrase(given, r.phrase) < 0 {
 				continue
 			}
 			for _, term := range r.terms {
-				file := q.fileOf(term)
-				if len(terms) == most || findPhrase(terms, term) >= 0 || !files[file] && len(files) == mostFiles {
+				if len(terms) == most {
+					return terms
+				}
+				if findPhrase(terms, term) >= 0 {
 					continue
 				}
-				files[file] = true
 				terms = append(terms, wanted{
 					term:    term,
 					word:    term,

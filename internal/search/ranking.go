@@ -25,6 +25,8 @@ type ranking struct {
 	// part. Words of the title that are synonyms or related count TitleSynonym.
 	TitleShare   float64 `json:"titleShare"`
 	TitleSynonym float64 `json:"titleSynonym"`
+	// LinkShare is the share of the scores of the best pages that link to a page.
+	LinkShare float64 `json:"linkShare"`
 	// BestSection and SecondSection are the weights of a page's two best sections,
 	// relative to the page.
 	BestSection   float64 `json:"bestSection"`
@@ -52,7 +54,7 @@ type ranking struct {
 	AsOwnSynonym float64 `json:"asOwnSynonym"`
 	// AsHeading is for a query that is a whole heading or title.
 	AsHeading float64 `json:"asHeading"`
-	// Fuse is the constant of reciprocal rank fusion of several phrasings.
+	// Fuse is the constant of the fusion of several phrasings, by reciprocal rank times relative score.
 	Fuse float64 `json:"fuse"`
 
 	// Limits of a query, a result and its excerpts.
@@ -60,15 +62,13 @@ type ranking struct {
 	MaxQueries    int `json:"maxQueries"`
 	MaxTerms      int `json:"maxTerms"`
 	MaxRelated    int `json:"maxRelated"` // terms
-	// MaxRelatedFiles bounds the files that are loaded for related terms alone.
-	MaxRelatedFiles int `json:"maxRelatedFiles"`
-	MaxHeading      int `json:"maxHeading"` // terms
-	MaxHits         int `json:"maxHits"`
-	MaxLimit        int `json:"maxLimit"`
-	MaxOffset       int `json:"maxOffset"`
-	MaxNear         int `json:"maxNear"`
-	MaxPrefix       int `json:"maxPrefix"`
-	SnippetBytes    int `json:"snippetBytes"`
+	MaxHeading    int `json:"maxHeading"` // terms
+	MaxHits       int `json:"maxHits"`
+	MaxLimit      int `json:"maxLimit"`
+	MaxOffset     int `json:"maxOffset"`
+	MaxNear       int `json:"maxNear"`
+	MaxPrefix     int `json:"maxPrefix"`
+	SnippetBytes  int `json:"snippetBytes"`
 }
 
 // weigh returns the table.

@@ -65,11 +65,12 @@ async function rankPhrasing(q, query) {
   let groups = 0;
   for (const t of terms) groups = Math.max(groups, t.group + 1);
   const found = q.reader.rank(terms, groups, q.section);
+  const score = found[0]?.score ?? 0;
   for (const page of pinned.reverse()) {
     const at = found.findIndex((c) => c.page === page);
     if (at < 0 && q.section !== '') continue;
-    const [c] = at >= 0 ? found.splice(at, 1) : [{ page, section: -1, score: 0 }];
-    found.unshift(c);
+    const [c] = at >= 0 ? found.splice(at, 1) : [{ page, section: -1 }];
+    found.unshift({ ...c, score });
   }
   q.terms.push(...terms);
   return found;
@@ -77,7 +78,7 @@ async function rankPhrasing(q, query) {
 
 export const byScore = (a, b) => b.score - a.score || a.page - b.page;
 
-/** Joins the rankings for several phrasings by reciprocal rank. */
+/** Joins the rankings for several phrasings by reciprocal rank, times the score relative to the best page. */
 function fuse(lists) {
   const deepest = 100;
   const places = new Map();
@@ -89,7 +90,8 @@ function fuse(lists) {
         y.best = rank;
         y.section = c.section;
       }
-      if (rank < deepest) y.score += 1 / (SEARCH.fuse + rank);
+      const share = list[0].score > 0 ? c.score / list[0].score : 1;
+      if (rank < deepest) y.score += share / (SEARCH.fuse + rank);
     });
   }
   return [...places.values()].sort(byScore);
@@ -220,21 +222,15 @@ async function addSynonyms(q, terms) {
   return terms;
 }
 
-/**
- * Adds the terms that documentation uses for the given ones, which are those of the query, as far as few more files
- * are loaded for them.
- */
+/** Adds the terms that documentation uses for the given ones, which are those of the query. */
 function addRelated(q, terms, given) {
   const most = terms.length + SEARCH.maxRelated;
-  const files = new Set(terms.map((t) => q.reader.termFileOf(t.term)));
-  const mostFiles = files.size + SEARCH.maxRelatedFiles;
   for (const from of given) {
     for (const r of q.analyzer.related.get(from.term) ?? []) {
       if (findPhrase(given, r.phrase) < 0) continue;
       for (const term of r.terms) {
-        const file = q.reader.termFileOf(term);
-        if (terms.length === most || findPhrase(terms, term) >= 0 || (!files.has(file) && files.size === mostFiles)) continue;
-        files.add(file);
+        if (terms.length === most) return;
+        if (findPhrase(terms, term) >= 0) continue;
         terms.push({ term, word: term, weight: SEARCH.asRelated * from.weight, group: from.group, synonym: true, part: true });
       }
     }

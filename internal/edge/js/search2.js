@@ -37,6 +37,18 @@ function layoutOf(head) {
   return l;
 }
 
+/** Finds the links of the head: where those to each page begin. Few are ever decoded. */
+function linksOf(head) {
+  const numbers = new Numbers(head.links);
+  const starts = new Int32Array(head.pages + 1);
+  for (let p = 0; p < head.pages; p++) {
+    const size = numbers.next(numbers.data.length);
+    starts[p + 1] = numbers.i += size;
+  }
+  if (numbers.i !== numbers.data.length) throw new Error('damaged index');
+  return { numbers, starts };
+}
+
 /** Returns the file of the first single term of each group, by its members. */
 function homesOf(head) {
   const homes = new Map();
@@ -80,6 +92,7 @@ export class Reader2 {
     if (!(head.spread > 0)) throw new Error('the head of the index has no spread: a development version of Slipway wrote it');
     Object.assign(this, { files, head, loaded: new Map() });
     head.layout ??= layoutOf(head);
+    if (head.links) head.linked ??= linksOf(head);
     head.homes ??= homesOf(head);
   }
 
@@ -198,13 +211,38 @@ export class Reader2 {
     }
     const out = [];
     for (const [page, y] of pages) {
-      let score = y.score + SEARCH.bestSection * y.first;
-      score += SEARCH.secondSection * y.second;
-      score *= coverage(SEARCH.coverageBase, y.has, groups);
-      score *= 1 + SEARCH.titleShare * Math.min(1, y.title);
-      out.push({ page, section: y.best >= 0 ? y.best - l.first[page] : -1, score });
+      y.score += SEARCH.bestSection * y.first;
+      y.score += SEARCH.secondSection * y.second;
+      y.score *= coverage(SEARCH.coverageBase, y.has, groups);
+      y.score *= 1 + SEARCH.titleShare * Math.min(1, y.title);
+      out.push({ page, section: y.best >= 0 ? y.best - l.first[page] : -1, score: y.score });
     }
-    return out.sort(byScore);
+    return this.addLinks(out.sort(byScore), pages);
+  }
+
+  /** Adds the share of links to the best pages. The order of the others stays, as no score becomes less. */
+  addLinks(found, pages) {
+    if (!this.head.linked) return found;
+    const best = found.slice(0, SEARCH.withLinks);
+    for (const c of best) c.score += SEARCH.linkShare * this.linking(c.page, pages);
+    best.sort(byScore).forEach((c, i) => (found[i] = c));
+    return found;
+  }
+
+  /** Returns the sum of the scores of the best pages that link to a page, the best first. */
+  linking(page, pages) {
+    const { numbers, starts } = this.head.linked;
+    const best = new Array(SEARCH.bestLinks).fill(0); // falling
+    numbers.i = starts[page];
+    numbers.next(numbers.data.length); // the size
+    for (let from = -1; numbers.i < starts[page + 1]; ) {
+      from += numbers.next(this.head.pages - 1 - from);
+      let score = pages.get(from)?.score ?? 0;
+      for (let i = 0; i < best.length; i++) {
+        if (score > best[i]) [score, best[i]] = [best[i], score];
+      }
+    }
+    return best.reduce((sum, score) => sum + score, 0);
   }
 
   /**

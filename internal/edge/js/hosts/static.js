@@ -18,7 +18,7 @@ async function staticFile(request, read) {
     path = undefined;
   }
   for (const candidate of path === undefined ? [] : pageNames(path)) {
-    const bytes = isSafePath(candidate) ? await read(candidate) : undefined;
+    const bytes = isSafePath(candidate) && !isHidden(candidate) ? await read(candidate) : undefined;
     if (!bytes) continue;
     const type = candidate.endsWith('/server-card')
       ? 'application/mcp-server-card+json'
@@ -27,6 +27,14 @@ async function staticFile(request, read) {
     return new Response(request.method === 'HEAD' ? null : bytes, { headers });
   }
   return new Response('Not found\n', { status: 404 });
+}
+
+/**
+ * Reports whether a path has a hidden file or folder. A project that publishes itself may have secrets in .env and .git;
+ * of the others, sites need .staticmcp, and hosts .well-known.
+ */
+function isHidden(path) {
+  return path.split('/').some((name) => name.startsWith('.') && name !== '.staticmcp' && name !== '.well-known');
 }
 
 function pageNames(path) {
