@@ -251,6 +251,9 @@ func compare(p *plannedFile) (File, error) {
 	default:
 		f.Action = Foreign
 		f.Lines = p.lines
+		if p.linesFor != nil {
+			f.Lines = p.linesFor(old)
+		}
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,9 +19,11 @@ type plannedFile struct {
 	// ours reports whether an existing file may be replaced. Default: if it has the [Marker].
 	ours func(old []byte) bool
 	// present reports whether an existing file that is not ours already contains what the
-	// endpoint needs. Otherwise lines are what its owner has to add.
-	present func(old []byte) bool
-	lines   string
+	// endpoint needs. Otherwise lines are what its owner has to add, and linesFor returns them if
+	// they depend on the file.
+	present  func(old []byte) bool
+	lines    string
+	linesFor func(old []byte) string
 }
 
 // host describes where the files of an endpoint are.
@@ -129,48 +132,6 @@ func relative(from, to string) (string, error) {
 	return filepath.ToSlash(rel), err
 }
 
-func (p *plan) cloudflare() error {
-	o := p.opts
-	if err := p.addModule(o.Project, "mcp.js"); err != nil {
-		return err
-	}
-	settings := fmt.Sprintf("{\n  \"name\": %s,\n  \"main\": \"mcp.js\",\n  \"compatibility_date\": \"2025-09-01\"",
-		quoted(workerName(o.Name)))
-	lines := `"main": "mcp.js"`
-	if o.URL == "" {
-		published, err := relative(o.Project, o.Published)
-		if err != nil {
-			return err
-		}
-		assets := fmt.Sprintf(
-			`"assets": { "directory": %s, "binding": "ASSETS", "run_worker_first": [%s] }`,
-			quoted("./"+published), quoted(o.Path))
-		settings += ",\n  " + assets
-		lines += ",\n" + assets
-	}
-	file := p.add(o.Project, "wrangler.jsonc", []byte(Marker+"\n"+settings+"\n}\n"))
-	file.lines = lines
-	file.present = func(old []byte) bool {
-		return strings.Contains(string(old), "mcp.js") && (o.URL != "" || strings.Contains(string(old), quoted(o.Path)))
-	}
-	return nil
-}
-
-// workerName returns a name that Cloudflare accepts.
-func workerName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
-	name = strings.Trim(name[:min(len(name), 50)], "-")
-	if name == "" {
-		return "mcp"
-	}
-	return name
-}
-
 // cloudflarePages writes an advanced-mode worker, which would switch off the functions of a
 // project that has some: there the endpoint is one of them.
 func (p *plan) cloudflarePages() error {
@@ -185,54 +146,106 @@ func (p *plan) cloudflarePages() error {
 	if err := p.addModule(o.Published, "_worker.js"); err != nil {
 		return err
 	}
-	routes := fmt.Sprintf("{\n  \"version\": 1,\n  \"include\": [%s],\n  \"exclude\": []\n}\n", quoted(o.Path))
-	file := p.add(o.Published, "_routes.json", []byte(routes))
+	routes := routesFile(o.Path)
+	file := p.add(o.Published, "_routes.json", routes)
+	file.ours = func(old []byte) bool {
+		include := includedRoutes(old)
+		return len(include) == 1 && ValidPath(include[0]) && bytes.Equal(old, routesFile(include[0]))
+	}
 	file.lines = fmt.Sprintf(`%s in "include"`, quoted(o.Path))
 	file.present = func(old []byte) bool {
-		var said struct{ Include []string }
-		return json.Unmarshal(old, &said) == nil && slices.ContainsFunc(said.Include, func(pattern string) bool {
+		return slices.ContainsFunc(includedRoutes(old), func(pattern string) bool {
 			return pattern == o.Path || pattern == "/*"
 		})
 	}
 	return nil
 }
 
+// routesFile returns the _routes.json for an endpoint. Like all JSON it cannot have the [Marker].
+func routesFile(path string) []byte {
+	return fmt.Appendf(nil, "{\n  \"version\": 1,\n  \"include\": [%s],\n  \"exclude\": []\n}\n", quoted(path))
+}
+
+// includedRoutes returns the patterns of a _routes.json, or nil if it is invalid.
+func includedRoutes(text []byte) []string {
+	var said struct{ Include []string }
+	if json.Unmarshal(text, &said) != nil {
+		return nil
+	}
+	return said.Include
+}
+
 func (p *plan) netlify() error { return p.addModule(p.opts.Project, "netlify/edge-functions/mcp.js") }
+
+// vercelModule is the function that answers on Vercel.
+const vercelModule = "api/mcp.mjs"
+
+// vercelSettings is a vercel.json.
+type vercelSettings struct {
+	Rewrites  []vercelRewrite           `json:"rewrites"`
+	Functions map[string]vercelFunction `json:"functions,omitempty"`
+}
+
+type vercelRewrite struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+}
+
+type vercelFunction struct {
+	IncludeFiles string `json:"includeFiles"`
+}
+
+// newVercelSettings returns the settings for an endpoint with the files that it includes, if any.
+func newVercelSettings(path, files string) vercelSettings {
+	s := vercelSettings{Rewrites: []vercelRewrite{{path, "/api/mcp"}}}
+	if files != "" {
+		s.Functions = map[string]vercelFunction{vercelModule: {files}}
+	}
+	return s
+}
+
+// text returns the file.
+func (s *vercelSettings) text() ([]byte, error) {
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}
+
+// isOurVercelFile reports whether a vercel.json is the one for an endpoint, at any path.
+func isOurVercelFile(old []byte) bool {
+	var said vercelSettings
+	if json.Unmarshal(old, &said) != nil || len(said.Rewrites) != 1 || !ValidPath(said.Rewrites[0].Source) {
+		return false
+	}
+	written := newVercelSettings(said.Rewrites[0].Source, said.Functions[vercelModule].IncludeFiles)
+	text, err := written.text()
+	return err == nil && bytes.Equal(old, text)
+}
 
 func (p *plan) vercel() error {
 	o := p.opts
-	if err := p.addModule(o.Project, "api/mcp.mjs"); err != nil {
+	if err := p.addModule(o.Project, vercelModule); err != nil {
 		return err
 	}
-	type rewrite struct {
-		Source      string `json:"source"`
-		Destination string `json:"destination"`
-	}
-	type function struct {
-		IncludeFiles string `json:"includeFiles"`
-	}
-	type settings struct {
-		Rewrites  []rewrite           `json:"rewrites"`
-		Functions map[string]function `json:"functions,omitempty"`
-	}
-	wanted := settings{Rewrites: []rewrite{{o.Path, "/api/mcp"}}}
+	files := ""
 	if o.URL == "" {
 		published, err := relative(o.Project, o.Published)
 		if err != nil {
 			return err
 		}
-		wanted.Functions = map[string]function{"api/mcp.mjs": {path.Join(published, o.Site) + "/**"}}
+		files = path.Join(published, o.Site) + "/**"
 	}
-	text, err := json.MarshalIndent(wanted, "", "  ")
+	wanted := newVercelSettings(o.Path, files)
+	text, err := wanted.text()
 	if err != nil {
 		return err
 	}
-	file := p.add(o.Project, "vercel.json", append(text, '\n'))
-	file.lines = strings.TrimSuffix(strings.TrimPrefix(string(text), "{\n"), "\n}")
+	file := p.add(o.Project, "vercel.json", text)
+	file.ours = isOurVercelFile
+	file.lines = strings.TrimSuffix(strings.TrimPrefix(string(text), "{\n"), "\n}\n")
 	file.present = func(old []byte) bool {
-		var said settings
+		var said vercelSettings
 		return json.Unmarshal(old, &said) == nil && slices.Contains(said.Rewrites, wanted.Rewrites[0]) &&
-			said.Functions["api/mcp.mjs"] == wanted.Functions["api/mcp.mjs"]
+			said.Functions[vercelModule] == wanted.Functions[vercelModule]
 	}
 	return nil
 }

@@ -136,6 +136,41 @@ func TestPublicHosts(t *testing.T) {
 	}
 }
 
+// TestHiddenFiles guards what is in a project that publishes its own folder: hidden files other than those of a site
+// are not served.
+func TestHiddenFiles(t *testing.T) {
+	published := t.TempDir()
+	files := map[string]int{
+		".env": 404, ".git/config": 404, "docs/.env": 404, ".staticmcp/.env": 404, ".well-known.d/a": 404, ".html": 404,
+		"mcp/.staticmcp/search/index.json": 200, ".well-known/ai-catalog.json": 200, "a.b/c.txt": 200,
+	}
+	for name := range files {
+		file := filepath.Join(published, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := strings.TrimSuffix(startNode(t, &Options{Published: published, Site: "mcp"}), "/mcp")
+	files["%2eenv"] = 404
+	files["%2Egit/config"] = 404
+	files["docs%2f.env"] = 404
+	files[".git/"] = 404
+	files[""] = 404
+	for name, status := range files {
+		resp, err := http.Get(address + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != status {
+			t.Errorf("/%s: %d, want %d", name, resp.StatusCode, status)
+		}
+	}
+}
+
 // TestFileWithoutLength guards the memory of an endpoint whose site has a file without a length: it was read whole.
 func TestFileWithoutLength(t *testing.T) {
 	var sent atomic.Int64

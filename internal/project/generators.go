@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/slipway-mcp/slipway/internal/js"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -21,6 +23,23 @@ func below(folder, configured, usual string) string {
 		name = usual
 	}
 	return in(folder, name)
+}
+
+// documents returns the folder that a site is built from: that of the configuration, or the configured
+// folder of the documents if that is elsewhere in the repository. If a build would not find the
+// configuration from there, which may exclude pages, it is the rendered one.
+func (i *inspector) documents(folder, configured, rendered string) string {
+	name := in(folder, filepath.ToSlash(strings.TrimSpace(configured)))
+	within := folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+	if within || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsFunc(name, unicode.IsControl) ||
+		!i.hasDir(name) {
+		return folder
+	}
+	next, above := path.Base(folder), path.Dir(name)
+	if above == folder || path.Dir(folder) == above && slices.Contains(sitewriter.GeneratorFolders(), next) {
+		return name
+	}
+	return rendered
 }
 
 // document parses a YAML, TOML or JSON file. It returns nil if it cannot be read.
@@ -62,10 +81,11 @@ func (i *inspector) mkdocs(folder string) *Project {
 	if theme := text(root.Get("theme", "name")); theme == "material" || text(root.Get("theme")) == "material" {
 		packages = []string{"mkdocs-material"}
 	}
+	published := below(folder, text(root.Get("site_dir")), "site")
 	return &Project{
 		Why:       []string{named(file, "site_name", text(root.Get("site_name")))},
-		Inputs:    []Input{{"docs", folder}},
-		Published: below(folder, text(root.Get("site_dir")), "site"),
+		Inputs:    []Input{{"docs", i.documents(folder, text(root.Get("docs_dir")), published)}},
+		Published: published,
 		Language:  "python",
 		Generate:  []string{i.requirements(folder, packages...), "mkdocs build"},
 	}
@@ -77,9 +97,15 @@ func (i *inspector) docusaurus(folder string) *Project {
 		return nil
 	}
 	root := js.Read([]byte(i.read(file)), &js.Options{Name: file, Lenient: true}).Root
+	configured := ""
+	for _, preset := range root.Get("presets").Elements() {
+		if len(preset.Items) == 2 {
+			configured = cmp.Or(configured, text(preset.Items[1].Get("docs", "path")))
+		}
+	}
 	return &Project{
 		Why:       []string{named(file, "title", text(root.Get("title")))},
-		Inputs:    []Input{{"docs", folder}},
+		Inputs:    []Input{{"docs", i.documents(folder, configured, in(folder, "build"))}},
 		Published: in(folder, "build"),
 		Language:  "node",
 		Generate:  i.packages(folder, "npx docusaurus build", "build"),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,19 @@ var projects = []struct {
 		"docusaurus", "website/docusaurus.config.ts: title is Tides", []project.Input{{"docs", "website"}},
 		"website/build",
 		[]string{"npx --yes yarn install --frozen-lockfile", "npx --yes yarn run build"}},
+	{"Docusaurus with documents next to it",
+		map[string]string{
+			"website/docusaurus.config.js": "export default {presets: [['classic', {docs: {path: '../docs'}}]]};\n",
+			"website/README.md":            "# Website\n", "docs/a.md": "# A\n"},
+		"docusaurus", "website/docusaurus.config.js", []project.Input{{"docs", "docs"}}, "website/build", nil},
+	{"Docusaurus whose configuration is not found from its documents",
+		map[string]string{
+			"apps/website/docusaurus.config.js": "export default {presets: [['classic', {docs: {path: '../../docs'}}]]};\n",
+			"docs/a.md":                         "# A\n"},
+		"docusaurus", "apps/website/docusaurus.config.js", []project.Input{{"docs", "apps/website/build"}},
+		"apps/website/build", nil},
+	{"MkDocs with documents outside the repository", map[string]string{"docs/mkdocs.yml": "docs_dir: ../../x\n"},
+		"mkdocs", "docs/mkdocs.yml", []project.Input{{"docs", "docs"}}, "docs/site", nil},
 	{"VitePress next to the program", map[string]string{"docs/.vitepress/config.mts": "export default {title: 'Tides'}\n",
 		"docs/index.md": "# Tides\n", "package.json": `{"scripts": {"docs:build": "vitepress build docs"}}`,
 		"package-lock.json": "{}"},
@@ -185,8 +199,7 @@ func TestWrite(t *testing.T) {
 					t.Errorf("%s: %v, %v in\n%s", host, found, err, files[0].Text)
 				}
 				if _, err := internaltree.ReadDocument("docs.yml", []byte(files[1].Text)); err != nil ||
-					!strings.Contains(files[1].Text, p.Published) || strings.Contains(files[1].Text, "FOLDER") ||
-					strings.Contains(files[1].Text, "ENDPOINT") {
+					!strings.Contains(files[1].Text, p.Published) || strings.ContainsAny(files[1].Text, "<>") {
 					t.Errorf("%s: %v in\n%s", host, err, files[1].Text)
 				}
 				if again, err := project.Write(dir, p, o); err != nil || again[0].Action != project.Unchanged {
@@ -194,6 +207,36 @@ func TestWrite(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Secrets and variables of a workflow have the names of the environment variables that they are for.
+func TestWriteEnvironment(t *testing.T) {
+	reference := regexp.MustCompile(`^(\w+): \$\{\{ (?:secrets|vars)\.(\w+) \}\}$`)
+	for host, want := range map[string]int{"cloudflare": 2, "cloudflare-pages": 2, "netlify": 2, "s3": 4} {
+		dir := tree(t, map[string]string{"mkdocs.yml": "site_name: x\n"})
+		p, err := project.Inspect(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := project.Write(dir, p, &project.Options{Host: host, DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(files[1].Text) {
+			line = strings.TrimSpace(line)
+			if !strings.Contains(line, "{{ secrets.") && !strings.Contains(line, "{{ vars.") {
+				continue
+			}
+			if m := reference.FindStringSubmatch(line); m == nil || m[1] != m[2] {
+				t.Errorf("%s: %s", host, line)
+			}
+			n++
+		}
+		if n != want {
+			t.Errorf("%s: %d references, want %d in\n%s", host, n, want, files[1].Text)
+		}
 	}
 }
 
@@ -270,27 +313,5 @@ func TestWriteKeeps(t *testing.T) {
 	}
 	if _, err := project.Write(dir, p, &project.Options{Host: "geocities"}); err == nil {
 		t.Error("an unknown host is accepted")
-	}
-}
-
-// The workflow publishes the default branch of the remote.
-func TestBranch(t *testing.T) {
-	for head, want := range map[string]string{
-		"ref: refs/remotes/origin/trunk\n": "[trunk]", "ref: refs/remotes/origin/1.0\n": "['1.0']",
-		"": "[main]", "ref: refs/remotes/origin/a]\n": "[main]",
-	} {
-		files := map[string]string{"mkdocs.yml": ""}
-		if head != "" {
-			files[".git/refs/remotes/origin/HEAD"] = head
-		}
-		dir := tree(t, files)
-		p, err := project.Inspect(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		written, err := project.Write(dir, p, nil)
-		if err != nil || !strings.Contains(written[1].Text, "branches: "+want+"\n") {
-			t.Errorf("%q: %v, want %s in\n%s", head, err, want, written[1].Text)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/edge"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/process"
@@ -39,15 +40,19 @@ const (
 
 // File is a file for a repository.
 type File struct {
-	// Path is relative to the repository, with slashes.
+	// Path is relative to the folder of the project, with slashes. It begins with ".." for the
+	// workflow of a project in a folder of a repository.
 	Path   string `json:"path"`
 	Action Action `json:"action"`
+	// Note says what has been decided for the file, and why.
+	Note string `json:"note,omitempty"`
 	// Text is what the file contains or, if it was kept, would contain.
 	Text string `json:"text"`
 }
 
-// Write writes the slipway.site.yaml of a project and its deployment workflow into the
-// repository at dir. Existing files are left alone.
+// Write writes the slipway.site.yaml of a project into its folder, and its deployment workflow into
+// the repository, which is the closest folder above dir with a .git, or dir itself. Existing files are
+// left alone.
 func Write(dir string, p *Project, opts *Options) ([]File, error) {
 	o := Options{}
 	if opts != nil {
@@ -59,42 +64,67 @@ func Write(dir string, p *Project, opts *Options) ([]File, error) {
 	if _, err := staticmcp.HostNamed(o.Host); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	repo, err := findRepository(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(repo.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	i := &inspector{root}
-	workflow := File{Path: ".github/workflows/docs.yml", Text: p.workflow(&o, i.branch())}
-	if o.Host == "gitlab-pages" {
-		workflow = File{Path: ".gitlab-ci.yml", Text: p.pipeline(i.branch())}
+	branch, why := repo.branch()
+	d := &deployment{
+		project: p,
+		host:    o.Host,
+		folder:  repo.folder,
+		branch:  branch,
+		config:  "wrangler.jsonc",
 	}
-	files := []File{{Path: "slipway.site.yaml", Text: p.settings(&o)}, workflow}
+	if own := (&inspector{root}).has(d.above(), edge.WranglerNames()...); own != "" {
+		d.config = path.Base(own)
+	}
+	workflow := File{Path: ".github/workflows/docs.yml", Text: d.workflow()}
+	if o.Host == "gitlab-pages" {
+		workflow = File{Path: ".gitlab-ci.yml", Text: d.pipeline()}
+	}
+	workflow.Note = fmt.Sprintf("publishes branch %s (%s)", branch, why)
+	files := []File{{Path: in(repo.folder, "slipway.site.yaml"), Text: p.settings(&o)}, workflow}
 	for n := range files {
 		f := &files[n]
-		name := filepath.FromSlash(f.Path)
-		old, err := root.ReadFile(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			f.Action = Create
-		case err != nil:
-			return nil, err
-		case bytes.Equal(old, []byte(f.Text)):
-			f.Action = Unchanged
-		default:
-			f.Action = Kept
-		}
-		if f.Action != Create || o.DryRun {
-			continue
-		}
-		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if err := f.write(root, repo.dir, o.DryRun); err != nil {
 			return nil, err
 		}
-		if err := fsutil.Replace(filepath.Join(dir, name), 0o644, fsutil.Content([]byte(f.Text))); err != nil {
+		below, err := filepath.Rel(filepath.FromSlash(repo.folder), filepath.FromSlash(f.Path))
+		if err != nil {
 			return nil, err
 		}
+		f.Path = filepath.ToSlash(below)
 	}
 	return files, nil
+}
+
+// write writes a file of the repository at dir, unless it exists, and sets the action.
+func (f *File) write(root *os.Root, dir string, dryRun bool) error {
+	name := filepath.FromSlash(f.Path)
+	old, err := root.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Action = Create
+	case err != nil:
+		return err
+	case bytes.Equal(old, []byte(f.Text)):
+		f.Action = Unchanged
+	default:
+		f.Action = Kept
+	}
+	if f.Action != Create || dryRun {
+		return nil
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return fsutil.Replace(filepath.Join(dir, name), 0o644, fsutil.Content([]byte(f.Text)))
 }
 
 // settings returns the slipway.site.yaml.
@@ -153,186 +183,4 @@ func quoteCommands(text, prefix string) string {
 		}
 	}
 	return strings.Join(lines, "")
-}
-
-// branch returns the branch that is published: the default branch of the remote, or main.
-func (i *inspector) branch() string {
-	for _, name := range []string{".git/refs/remotes/origin/HEAD", ".git/HEAD"} {
-		ref, found := strings.CutPrefix(strings.TrimSpace(i.read(name)), "ref: refs/")
-		if !found {
-			continue
-		}
-		ref = strings.TrimPrefix(strings.TrimPrefix(ref, "remotes/origin/"), "heads/")
-		if plainYAML().MatchString(ref) {
-			return ref
-		}
-	}
-	return "main"
-}
-
-// setups are the steps that install what a generator is written in.
-var setups = map[string]string{
-	"python": "      - uses: actions/setup-python@v6\n        with:\n          python-version: '3.13'\n",
-	"node":   "      - uses: actions/setup-node@v6\n        with:\n          node-version: 22\n",
-	"go":     "      - uses: actions/setup-go@v6\n        with:\n          go-version: stable\n",
-	"ruby":   "      - uses: ruby/setup-ruby@v1\n        with:\n          ruby-version: '3.4'\n",
-	"rust":   "",
-}
-
-// deployment is how a host receives the published folder.
-type deployment struct {
-	// permissions and environment are members of the job, and steps publish the folder: FOLDER is
-	// its name as a YAML scalar, WORD as a word of a shell, and LINE as a line of text.
-	permissions, environment, steps string
-}
-
-const uploaded = `      # Deploy this artifact to your host, next to the files of the endpoint.
-      - uses: actions/upload-artifact@v6
-        with:
-          name: documentation
-          path: |
-            LINE
-            ENDPOINT
-          include-hidden-files: true # the index of the site is in .staticmcp
-`
-
-// deployments lists the hosts that a workflow can deploy to.
-var deployments = map[string]deployment{
-	"github-pages": {
-		"      pages: write\n      id-token: write\n",
-		"    environment:\n      name: github-pages\n      url: ${{ steps.deployment.outputs.page_url }}\n",
-		`      - uses: actions/upload-pages-artifact@v5
-        with:
-          path: FOLDER
-          include-hidden-files: true # the index of the site is in .staticmcp
-      - id: deployment
-        uses: actions/deploy-pages@v5
-`},
-	"cloudflare": {"", "", `      # Secrets of the repository: a token that may edit Workers, and the account.
-      - run: npx --yes wrangler@4 deploy
-        env:
-          CLOUDFLARE_API_TOKEN: ${{ secrets.CLOUDFLARE_API_TOKEN }}
-          CLOUDFLARE_ACCOUNT_ID: ${{ secrets.CLOUDFLARE_ACCOUNT_ID }}
-`},
-	"cloudflare-pages": {"", "", `      # Secrets of the repository: a token that may edit Pages, and the account.
-      - run: npx --yes wrangler@4 pages deploy WORD --project-name "$PROJECT"
-        env:
-          PROJECT: ${{ github.event.repository.name }}
-          CLOUDFLARE_API_TOKEN: ${{ secrets.CLOUDFLARE_API_TOKEN }}
-          CLOUDFLARE_ACCOUNT_ID: ${{ secrets.CLOUDFLARE_ACCOUNT_ID }}
-`},
-	"netlify": {"", "", `      # Secrets of the repository: a token, and the id of the site.
-      - run: npx --yes netlify-cli deploy --prod --no-build --dir WORD
-        env:
-          NETLIFY_AUTH_TOKEN: ${{ secrets.NETLIFY_AUTH_TOKEN }}
-          NETLIFY_SITE_ID: ${{ secrets.NETLIFY_SITE_ID }}
-`},
-	"s3": {"", "", `      # Secrets of the repository: a key that may write to the bucket, and a variable with its name.
-      - run: aws s3 sync WORD "s3://$BUCKET" --delete
-        env:
-          BUCKET: ${{ vars.BUCKET }}
-          AWS_REGION: ${{ vars.AWS_REGION }}
-          AWS_ACCESS_KEY_ID: ${{ secrets.AWS_ACCESS_KEY_ID }}
-          AWS_SECRET_ACCESS_KEY: ${{ secrets.AWS_SECRET_ACCESS_KEY }}
-`},
-}
-
-// endpoints are the files of the endpoint of the hosts without a deployment of their own,
-// next to the published folder.
-var endpoints = map[string]string{
-	"vercel": "api\n            vercel.json", "deno": "mcp.js", "node": "mcp-server.mjs", "lambda": "index.mjs",
-}
-
-// runStep and scriptLine precede the commands of a workflow and of a pipeline.
-const (
-	runStep    = "      - run: "
-	scriptLine = "    - "
-)
-
-// workflow returns the workflow of GitHub Actions that publishes the site.
-func (p *Project) workflow(o *Options, branch string) string {
-	d, ok := deployments[o.Host]
-	if !ok {
-		d.steps = uploaded
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `# Builds the documentation and its MCP server, and publishes both.
-name: Documentation
-on:
-  push:
-    branches: [%s]
-  workflow_dispatch:
-concurrency:
-  group: documentation
-jobs:
-  publish:
-    runs-on: ubuntu-latest
-    permissions:
-      contents: read
-%s%s    steps:
-      - uses: actions/checkout@v7
-        with:
-          fetch-depth: 0 # with the tags, which name the version
-`, quoted(branch), d.permissions, d.environment)
-	if len(p.Generate) > 0 {
-		b.WriteString(setups[p.Language])
-	}
-	for _, command := range p.Generate {
-		b.WriteString(runStep + command + "\n")
-		if p.Folder != "." {
-			fmt.Fprintf(&b, "        working-directory: %s\n", quoted(p.Folder))
-		}
-	}
-	fmt.Fprintf(&b, `      - uses: slipway-mcp/slipway@v1
-        with:
-          command: build
-          paths: .
-          output: %s
-          site-root: %s
-`, quoted(p.Site), quoted(p.Published))
-	endpoint := path.Join(path.Dir(p.Published), "ENDPOINT")
-	if files := endpoints[o.Host]; files != "" {
-		parent := path.Dir(p.Published)
-		var list []string
-		for _, name := range strings.Fields(files) {
-			list = append(list, path.Join(parent, name))
-		}
-		endpoint = strings.Join(list, "\n            ")
-	}
-	b.WriteString(strings.NewReplacer("FOLDER", quoted(p.Published), "WORD", pathWord(p.Published), "LINE", p.Published,
-		"ENDPOINT", endpoint).Replace(d.steps))
-	return quoteCommands(b.String(), runStep)
-}
-
-// images are the container images of generators for GitLab.
-var images = map[string]string{
-	"python": "python:3.13", "node": "node:22", "go": "golang:1", "ruby": "ruby:3.4", "rust": "rust:1",
-}
-
-// pipeline returns the pipeline of GitLab that publishes the site.
-func (p *Project) pipeline(branch string) string {
-	var b strings.Builder
-	b.WriteString("# Builds the documentation and its MCP server, and publishes both.\n")
-	if len(p.Generate) > 0 {
-		fmt.Fprintf(&b, "generate:\n  stage: build\n  image: %s\n  script:\n", images[p.Language])
-		for _, command := range p.Generate {
-			if p.Folder != "." {
-				command = "(cd " + pathWord(p.Folder) + " && " + command + ")"
-			}
-			b.WriteString(scriptLine + command + "\n")
-		}
-		fmt.Fprintf(&b, "  artifacts:\n    paths: [%s]\n", quoted(p.Published))
-	}
-	fmt.Fprintf(&b, `pages:
-  stage: deploy
-  image: node:22
-  script:
-    - npx --yes slipway site build .
-  publish: %s
-  artifacts:
-    paths: [%s]
-  rules:
-    - if: $CI_COMMIT_BRANCH == "%s"
-`, quoted(p.Published), quoted(p.Published), branch)
-	return quoteCommands(b.String(), scriptLine)
 }
