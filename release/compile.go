@@ -68,13 +68,24 @@ func parsePlatforms(names []string) ([]Platform, error) {
 var smallPatterns = []string{
 	projectModule + "/cmd/slipway",
 	projectModule + "/check",
+	projectModule + "/inspect",
+	projectModule + "/internal/calltest",
 	projectModule + "/internal/doctor",
+	projectModule + "/internal/project",
+	projectModule + "/internal/settings",
+	projectModule + "/internal/sitelint",
+	projectModule + "/lock",
 	projectModule + "/mcpb/...",
+	projectModule + "/open",
+	projectModule + "/sitebuild/internal/gopkg",
+	projectModule + "/sitebuild/internal/openapi",
+	projectModule + "/staticmcp/freeze",
 	projectModule + "/stax/clients",
 	projectModule + "/stax/internal/...",
 	projectModule + "/internal/registry",
 	"database/sql",
 	"debug/...",
+	"encoding/gob",
 	"encoding/xml",
 	"github.com/cedar-policy/cedar-go/internal/parser",
 	"github.com/cedar-policy/cedar-go/x/exp/schema/...",
@@ -88,6 +99,7 @@ var smallPatterns = []string{
 	"internal/profile",
 	"modernc.org/...",
 	"runtime/pprof",
+	"text/template/...",
 }
 
 // compile builds the program of a platform from the repository at root.

@@ -72,6 +72,7 @@ type MappingSettings struct {
 type Mapping struct {
 	path     string
 	cacheDir string // see DocumentOptions
+	mkdocs   string // overrides DocumentOptions.MkDocsConfig of the documents in its folder
 }
 
 var _ sitewriter.Surveyor = (*Mapping)(nil)
@@ -193,6 +194,7 @@ func (m *Mapping) combine(ctx context.Context, read func(context.Context, Input)
 	var said, kinds []string
 	for _, part := range s.parts {
 		part.cacheDir = m.cacheDir
+		part.mkdocs = m.mkdocs
 		opened, err := part.open()
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", m.path, part.line, plainPath(err))

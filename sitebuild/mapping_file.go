@@ -47,14 +47,15 @@ type part struct {
 	// templates is the folder of a data input's templates, or "".
 	templates string
 	cacheDir  string // see DocumentOptions
+	mkdocs    string // overrides that of the node, if the project has such a file
 }
 
 // members returns the kinds of input, with the members specific to each.
 func members() map[string][]string {
 	return map[string][]string{
 		"docs": {
-			"language", "versions", "languages", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections",
-			"search",
+			"language", "versions", "languages", "baseURL", "mkdocsConfig", "drafts", "partBytes", "wordFiles", "pictures",
+			"sections", "search",
 		},
 		"table": {
 			"name", "title", "description", "key", "columns", "list", "find", "pageRows",
@@ -328,6 +329,9 @@ func (p *part) openDocs(text []byte) (Input, error) {
 	}
 	o.NoSections = o.Sections != nil && !*o.Sections
 	o.CacheDir = p.cacheDir
+	if p.mkdocs != "" && docs.HasMkDocsConfig(p.path, p.mkdocs) {
+		o.MkDocsConfig = p.mkdocs
+	}
 	o.ToolNames = make(map[string]string)
 	for _, name := range docs.ToolNames() {
 		if renamed := p.toolName(name); renamed != name {

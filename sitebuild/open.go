@@ -307,6 +307,7 @@ func openMapping(path string, o *InputOptions) (Input, error) {
 		return nil, err
 	}
 	m.cacheDir = o.Documents.CacheDir
+	m.mkdocs = o.Documents.MkDocsConfig
 	return m, nil
 }
 
@@ -366,6 +367,12 @@ func openDocuments(path string, o *InputOptions) (Input, error) {
 	info, err := os.Stat(path)
 	if docs.IsDocument(path) && (err != nil || !info.IsDir()) {
 		return docs.OneFile(path, &opts)
+	}
+	if name := opts.MkDocsConfig; name != "" && !docs.HasMkDocsConfig(path, name) {
+		return nil, &InputError{
+			Why:  fmt.Sprintf("neither the folder nor its parent has a configuration of MkDocs called %q", name),
+			Hint: "name a file in one of them, such as --mkdocs-config mkdocs.yml",
+		}
 	}
 	return docs.Dir(path, &opts)
 }

@@ -93,6 +93,8 @@ type (
 	InvalidError = sitewriter.InvalidError
 	// ForeignError reports that an output contains files that Slipway did not write.
 	ForeignError = sitewriter.ForeignError
+	// BusyError reports that another build is writing to the output.
+	BusyError = sitewriter.BusyError
 	// MemoryError reports that a site is larger than its [Memory] permits.
 	MemoryError = sitewriter.MemoryError
 	// SizeError reports that a table has too many rows.

@@ -121,6 +121,8 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 		"`language` of documents, such as en or pt-BR (default: detected)")
 	f.Var(baseURL(&in.Documents.BaseURL), "base-url",
 		"`URL` where the documents are published for people, for links to pages (default: from the project)")
+	f.StringVar(&in.Documents.MkDocsConfig, "mkdocs-config", "",
+		"`name` of the configuration file of MkDocs in the project's folder (default mkdocs.yml)")
 	f.BoolVar(&in.Documents.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
 	in.Documents.TermFiles = 2000
 	f.Var(atLeast(&in.Documents.TermFiles, 0), "word-files",

@@ -22,8 +22,8 @@ func newSiteInit() *cobra.Command {
 		Short: "Set up the MCP server of a documentation project",
 		Long: `Inspect the repository in DIR (default: the current folder), print what its
 documentation is made with and why, and write a slipway.site.yaml and a workflow
-that builds and publishes the pages and their MCP server. Existing files are
-never replaced.
+that builds and publishes the pages and their MCP server. If DIR is in a git
+repository, the workflow goes to its root. Existing files are never replaced.
 
 Projects of MkDocs, Docusaurus, Sphinx, VitePress, Hugo, Antora, mdBook and
 Jekyll, folders of Markdown, OpenAPI documents and Go modules are recognized.
@@ -95,6 +95,9 @@ func printProject(w io.Writer, dir string, p *project.Project, files []project.F
 		fmt.Fprintf(w, "%s %s%s\n", f.Action, f.Path, note)
 		if dryRun && f.Action == project.Create || f.Action == project.Kept {
 			fmt.Fprintf(w, "\n%s\n\n", indented(strings.TrimSpace(f.Text)))
+		}
+		if f.Note != "" {
+			fmt.Fprintf(w, "  %s\n", f.Note)
 		}
 	}
 	fmt.Fprint(w, "\nTo build it:\n")

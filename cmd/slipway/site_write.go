@@ -219,7 +219,10 @@ func (o *writing) summary(w io.Writer, r *sitebuild.Result) {
 func (o *writing) failed(cmd *cobra.Command, err error) error {
 	var invalid *sitebuild.InvalidError
 	var foreign *sitebuild.ForeignError
+	var busy *sitebuild.BusyError
 	switch {
+	case errors.As(err, &busy):
+		return no("run it again when that build has finished, or name another folder with -o", "%s: %v", cmd.Name(), err)
 	case errors.As(err, &invalid):
 		return no("--lenient skips invalid answers", "%s: %v", cmd.Name(), err)
 	case errors.As(err, &foreign):

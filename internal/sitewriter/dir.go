@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -24,6 +25,7 @@ import (
 const (
 	indexName   = staticmcp.IndexPath
 	journalName = indexDir + "journal"
+	lockName    = "lock" // in indexDir, while a write is in progress
 )
 
 // ForeignError reports existing files that Slipway did not write.
@@ -41,6 +43,12 @@ func (e *ForeignError) Error() string {
 	return e.Path + " already exists and was not written by slipway"
 }
 
+// BusyError reports that another process, or another write of this one, is writing to the folder Path.
+type BusyError struct{ Path string }
+
+// Error implements the error interface.
+func (e *BusyError) Error() string { return "another build is writing " + e.Path }
+
 // Dir returns an output that writes a folder, creating it if necessary.
 //
 // It writes only files whose contents differ, each under a temporary name first, and the
@@ -49,7 +57,8 @@ func (e *ForeignError) Error() string {
 // An interrupted write leaves a usable site, and the next write completes it.
 //
 // A folder that has a manifest but no Slipway index is refused, and so is an existing
-// foreign file that would be overwritten, unless [Options.Adopt] is set.
+// foreign file that would be overwritten, unless [Options.Adopt] is set. While a write is in
+// progress, other writes fail with a [*BusyError].
 func Dir(path string) Output { return &directory{path: path} }
 
 type directory struct{ path string }
@@ -79,11 +88,72 @@ func (d *directory) begin(o *Options) (target, error) {
 		root:    root,
 		created: created,
 	}
-	if err := t.open(o); err != nil {
-		root.Close()
-		return nil, t.located(err)
+	if !o.DryRun {
+		err = t.hold(d.path)
+	}
+	if err == nil {
+		err = t.open(o)
+	}
+	if err != nil {
+		err = t.located(err)
+		t.close()
+		return nil, err
 	}
 	return t, nil
+}
+
+// hold locks the folder until the write ends. The system releases the lock of a process that exits. A
+// folder that cannot be written has no lock: a site that is current can be built there, too.
+func (t *dirTarget) hold(dir string) error {
+	folder := strings.TrimSuffix(indexDir, "/")
+	for {
+		err := t.root.Mkdir(folder, 0o755)
+		switch {
+		case err == nil:
+			t.heldIn = folder
+		case !errors.Is(err, fs.ErrExist):
+			return unlessReadOnly(err)
+		}
+		info, err := t.root.Lstat(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // another write has just removed it
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return pathError("write", filepath.Join(dir, folder), errors.New("it is not a folder"))
+		}
+		t.lock, err = fsutil.TryLock(filepath.Join(dir, folder, lockName))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, fsutil.ErrLocked):
+			return &BusyError{Path: dir}
+		}
+		return unlessReadOnly(err)
+	}
+}
+
+// unlessReadOnly returns err unless it means that a folder cannot be written or locked at all.
+// ENOLCK is from network file systems without locks.
+func unlessReadOnly(err error) error {
+	for _, unable := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOLCK, errors.ErrUnsupported} {
+		if errors.Is(err, unable) {
+			return nil
+		}
+	}
+	return err
+}
+
+// release unlocks the folder, and removes what hold has made.
+func (t *dirTarget) release() {
+	if t.lock != nil {
+		_ = t.lock.Remove() // if it remains, the next write takes it
+		t.lock = nil
+	}
+	if t.heldIn != "" {
+		_ = t.root.Remove(t.heldIn) // fails unless nothing was written
+	}
 }
 
 // dirTarget is a folder during a write.
@@ -100,6 +170,9 @@ type dirTarget struct {
 	at      *os.Root
 	atDir   string
 	journal *os.File
+	// lock excludes other writes, and heldIn is the folder with it if this write has created that.
+	lock   *fsutil.Lock
+	heldIn string
 
 	comparison comparison
 	copied     []byte // the buffer of put
@@ -118,6 +191,7 @@ func (t *dirTarget) close() {
 		t.journal.Close()
 	}
 	if t.root != nil {
+		t.release()
 		t.root.Close()
 	}
 	if t.created != "" {

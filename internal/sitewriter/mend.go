@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -335,6 +336,9 @@ func (r *records) commit(ctx context.Context, m *mender) error {
 		return err
 	}
 	defer target.close()
+	if !m.isCurrent(target.(*dirTarget)) {
+		return errAnother
+	}
 	plan := &dirPlan{w: m.w}
 	for _, list := range [][]file{m.w.files, m.w.inner} {
 		for i := range list {
@@ -350,6 +354,18 @@ func (r *records) commit(ctx context.Context, m *mender) error {
 		m.n.files[m.at[plan.file(i).path]].stamp = stamp
 	}
 	return nil
+}
+
+// isCurrent reports whether no other write has changed the folder since its state was compared with the
+// record, before it was locked.
+func (m *mender) isCurrent(t *dirTarget) bool {
+	info, err := t.root.Lstat(filepath.FromSlash(indexName))
+	at, ok := m.at[indexName]
+	if err != nil || !ok || len(t.begun) > 0 {
+		return false
+	}
+	now, before := fsutil.StampOf(info), m.n.files[at].stamp
+	return now.Time == before.Time && now.Number == before.Number
 }
 
 func appendBlock(out, data []byte) []byte {

@@ -76,6 +76,12 @@ func IsContentFolder(name string) bool {
 	return slices.Contains(contentFolders, strings.ToLower(name))
 }
 
+// GeneratorFolders returns the names of folders next to one with documents in which the configuration
+// of its generator is looked for.
+func GeneratorFolders() []string {
+	return []string{"website", "site", "www", "docusaurus", "documentation"}
+}
+
 // ProjectFolder returns the folder of the project that a content folder belongs to: the
 // nearest folder at or above dir whose name is more specific than "docs".
 func ProjectFolder(dir string) string {

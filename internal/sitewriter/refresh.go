@@ -322,7 +322,10 @@ func patch(ctx context.Context, p Patcher, site patchable, out Output, o *Option
 	}
 	var fresh func(int) bool
 	if len(m.written) > 0 {
-		if err := site.commit(ctx, m); err != nil {
+		switch err := site.commit(ctx, m); {
+		case errors.Is(err, errAnother):
+			return nil, nil
+		case err != nil:
 			return m.w.result, err
 		}
 		fresh = func(i int) bool { return m.written[n.files[i].path] }

@@ -39,12 +39,17 @@ class SlipwayPlugin(BasePlugin):
     )
 
     def on_post_build(self, config, **kwargs):
-        project = os.path.dirname(os.path.abspath(config["config_file_path"]))
+        if not os.path.isfile(config["config_file_path"] or ""):
+            raise PluginError(
+                "slipway: the configuration comes from standard input; name a file, such as mkdocs build -f mkdocs.prod.yml")
+        project, name = os.path.split(os.path.abspath(config["config_file_path"]))
         published = config["site_dir"]
         command = [
             self._program(), "site", "build", project, "--json",
             "--site-root", published, "--output", os.path.join(published, self.config["folder"]),
         ]
+        if name != "mkdocs.yml":
+            command += ["--mkdocs-config", name]
         if self.config["host"]:
             command += ["--host", self.config["host"]]
         command += [str(arg) for arg in self.config["args"]]

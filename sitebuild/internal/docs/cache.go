@@ -20,7 +20,7 @@ import (
 )
 
 // cacheFormat is increased when the stored form of pages changes.
-const cacheFormat = 4
+const cacheFormat = 5
 
 // cache stores parsed pages between builds. It is safe for concurrent use. A nil *cache stores
 // nothing.
@@ -32,7 +32,7 @@ type cache struct {
 // openCache opens the cache for the folder of r, unless the options name none. A cache that
 // cannot be used is as good as none.
 func (r *reader) openCache() *cache {
-	if r.opts.CacheDir == "" {
+	if r.opts.CacheDir == "" || len(r.config.hugo.cascade) > 0 { // a page relies on others
 		return nil
 	}
 	name, err := r.cacheName()
@@ -50,8 +50,9 @@ func (r *reader) openCache() *cache {
 func (r *reader) cacheName() (string, error) {
 	prefix, err := filepath.Abs(filepath.FromSlash(r.prefix))
 	// Editions may be in one folder, and each removes the pages of a source that it does not use.
-	return fmt.Sprintf("%d %s\n%q %q %q\n%q %t %d", cacheFormat, programVersion(), prefix, r.prefix,
-		r.opts.uriPlace, r.system, r.opts.Drafts, r.opts.MaxFileBytes), err
+	return fmt.Sprintf("%d %s\n%q %q %q\n%q %q %t %d %v", cacheFormat, programVersion(), prefix, r.prefix,
+		r.opts.uriPlace, r.system, r.config.headings, r.opts.Drafts, r.opts.MaxFileBytes,
+		r.config.plugins), err
 }
 
 // programVersion identifies the code that parses: a release by its version, any other program
@@ -350,6 +351,7 @@ func (p *Page) encode() []byte {
 	e.list(p.Keywords)
 	e.list(f.keywords)
 	e.list(f.aliases)
+	e.list(p.plugins)
 	menus := ""
 	if len(f.menus) > 0 {
 		menus = encodeMenus(f.menus)
@@ -479,7 +481,7 @@ func (p *Page) decode(data string) bool {
 		*flag = d.flag()
 	}
 	f.position = math.Float64frombits(uint64(d.number()))
-	for _, list := range []*[]string{&p.Keywords, &f.keywords, &f.aliases} {
+	for _, list := range []*[]string{&p.Keywords, &f.keywords, &f.aliases, &p.plugins} {
 		*list = d.list()
 		for i, text := range *list {
 			(*list)[i] = strings.Clone(text)

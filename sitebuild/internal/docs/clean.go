@@ -1,10 +1,12 @@
 package docs
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/js"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
@@ -13,11 +15,13 @@ import (
 // breaks, so that line numbers stay correct.
 type cleaner struct {
 	jsx       bool // components are removed
+	modules   bool // imports and exports are removed
 	shortcode bool // Hugo shortcodes are removed
 
 	out   strings.Builder
 	links []string // targets of link components that are still open
-	odd   int      // tags and expressions without an end
+	odd   int      // tags, expressions and statements without an end
+	open  []int    // the lines of imports and exports without an end, which are kept, from 0
 
 	// unclosed are the endings that do not occur in the rest of the text, so that each is
 	// searched for only once.
@@ -160,6 +164,7 @@ func fenceEnd(text string, i int, mark string) int {
 func (c *cleaner) text(s string) {
 	clear(c.unclosed)
 	lineStart := true
+	statement := 0 // the end of the last import or export
 	for i := 0; i < len(s); {
 		end := 0
 		switch {
@@ -173,12 +178,9 @@ func (c *cleaner) text(s string) {
 			end = c.angle(s, i)
 		case s[i] == '{':
 			end = c.brace(s, i)
-		case c.jsx &&
-			lineStart &&
-			(strings.HasPrefix(s[i:], "import ") || strings.HasPrefix(s[i:], "export ")) &&
-			afterBlank(s, i):
-			end = moduleEnd(s, i)
-			c.blank(s[i:end])
+		case c.modules && isModule(s[i:]) && (lineStart && afterBlank(s, i, statement) || i > 0 && i == statement):
+			end = c.module(s, i)
+			statement = end
 		}
 		if end == 0 {
 			end = c.plainEnd(s, i+1)
@@ -192,7 +194,7 @@ func (c *cleaner) text(s string) {
 // plainEnd returns the end of the plain text that goes on at i: where text has something to check.
 func (c *cleaner) plainEnd(s string, i int) int {
 	special := "`\\<{"
-	if c.jsx { // a statement may begin on the next line
+	if c.jsx || c.modules { // a statement may begin on the next line
 		if s[i-1] == '\n' {
 			return i
 		}
@@ -214,6 +216,22 @@ func (c *cleaner) blank(s string) {
 		c.out.WriteByte('\n')
 	}
 	c.lines(s)
+}
+
+// outsideFences returns text with its lines changed, except those of fenced code.
+func outsideFences(text string, change func(line string) string) string {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		line, next := lineAt(text, at)
+		if mark := fenceMark(line); mark != "" {
+			next = fenceEnd(text, next, mark)
+			b.WriteString(text[at:next])
+		} else {
+			b.WriteString(change(text[at:next]))
+		}
+		at = next
+	}
+	return b.String()
 }
 
 // codeSpan returns the end of the code between backticks that begins at i, or of the
@@ -242,39 +260,38 @@ func codeSpan(s string, i int) int {
 	return i + run
 }
 
-// afterBlank reports whether the line that begins at i is preceded by an empty line,
-// another import or nothing.
-func afterBlank(s string, i int) bool {
-	before := strings.TrimRight(s[:i], " \t\r\n")
-	if before == "" || strings.Count(s[len(before):i], "\n") > 1 {
-		return true
-	}
-	line := before[strings.LastIndexByte(before, '\n')+1:]
-	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "export ")
+// isModule reports whether a line may begin an import or export.
+func isModule(line string) bool {
+	return strings.HasPrefix(line, "import") || strings.HasPrefix(line, "export")
 }
 
-// moduleEnd returns the end of an import or export: the first line break outside brackets
-// that is followed by an empty line or another statement.
-func moduleEnd(s string, i int) int {
-	depth := 0
-	for at := i; at < len(s); {
-		line, next := lineAt(s, at)
-		depth += strings.Count(line, "{") + strings.Count(line, "(") + strings.Count(line, "[")
-		depth -= strings.Count(line, "}") + strings.Count(line, ")") + strings.Count(line, "]")
-		at = next
-		following, _ := lineAt(s, min(at, len(s)))
-		switch {
-		case depth <= 0 &&
-			(strings.TrimSpace(following) == "" ||
-				strings.HasPrefix(following, "import ") ||
-				strings.HasPrefix(following, "export ")),
-			depth <= 0 && strings.HasSuffix(strings.TrimSpace(line), ";"),
-			depth <= 0 && strings.HasPrefix(line, "import ") &&
-				strings.ContainsAny(line, `"'`):
-			return at
-		}
+// afterBlank reports whether the line that begins at i is preceded by an empty line, a heading,
+// nothing, or only spaces after an import or export that ends at statement.
+func afterBlank(s string, i, statement int) bool {
+	before := strings.TrimRight(s[:i], " \t\r\n")
+	if len(before) <= statement || strings.Count(s[len(before):i], "\n") > 1 {
+		return true
 	}
-	return len(s)
+	return strings.HasPrefix(before[strings.LastIndexByte(before, '\n')+1:], "#")
+}
+
+// module removes the import or export that begins at i and returns its end, or 0 if there is none.
+// One without an end is text: it must not take the rest of the page with it.
+func (c *cleaner) module(s string, i int) int {
+	if c.odd > maxOdd {
+		return 0
+	}
+	n, err := js.ModuleEnd(s[i:])
+	switch {
+	case errors.Is(err, js.ErrNoEnd):
+		c.odd++
+		c.open = append(c.open, strings.Count(c.out.String(), "\n"))
+		return 0
+	case err != nil:
+		return 0
+	}
+	c.blank(s[i : i+n])
+	return i + n
 }
 
 // hiddenTags matches the start tags of elements whose content is not text.

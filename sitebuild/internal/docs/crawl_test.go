@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
 )
@@ -35,6 +36,15 @@ func newWebsite(t *testing.T, pages map[string]string) *website {
 			http.NotFound(rw, r)
 		case page == "moved":
 			http.Redirect(rw, r, "/docs/use/", http.StatusMovedPermanently)
+		case page == "down":
+			rw.Header().Set("Retry-After", "0")
+			rw.WriteHeader(http.StatusInternalServerError)
+		case page == "cut":
+			rw.Header().Set("Content-Type", "text/html")
+			rw.Header().Set("Content-Length", "1000")
+			fmt.Fprint(rw, "<main><h1>Cut")
+		case page == "folder":
+			http.Redirect(rw, r, r.URL.Path+"/", http.StatusMovedPermanently)
 		case page == "away":
 			http.Redirect(rw, r, "http://example.com/docs/", http.StatusFound)
 		case strings.HasPrefix(page, "busy") && !busy:
@@ -181,12 +191,158 @@ func TestCrawlLimit(t *testing.T) {
 	w := newWebsite(t, pages)
 	set := crawl(t, w.URL+"/p0", &docs.Options{MaxPages: 10})
 	found := ruletest.Findings(&set.Report)
-	if len(set.Pages) != 10 || len(found) != 1 || !strings.Contains(found[0].Message, "the limit is 10") {
+	if len(set.Pages) != 10 || len(found) != 1 ||
+		!strings.Contains(found[0].Message, "2 more addresses are skipped: the limit is 10 pages") {
 		t.Errorf("%d pages, findings %v", len(set.Pages), found)
 	}
 	small := crawl(t, w.URL+"/p0", &docs.Options{MaxTotalBytes: 200})
 	if len(small.Pages) == 0 || len(small.Pages) > 4 {
 		t.Errorf("%d pages of at most 200 bytes together", len(small.Pages))
+	}
+}
+
+// sortedIDs returns the ids of the pages of a set, sorted.
+func sortedIDs(set *docs.Set) string {
+	var list []string
+	for _, p := range set.Pages {
+		list = append(list, p.ID)
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// TestCrawlUnavailable guards a published site against a host that fails for some pages: they were deleted
+// from the output.
+func TestCrawlUnavailable(t *testing.T) {
+	pages := map[string]string{
+		"/docs/": `<main><h1>Manual</h1><p><a href="down">Down</a> <a href="cut">Cut</a> <a href="use">Use</a> ` +
+			`<a href="gone">Gone</a> <a href="list">List</a></p></main>`,
+		"/docs/use": `<main><h1>Use</h1><p>Words.</p></main>`, "/docs/down": "down", "/docs/cut": "cut",
+		"/docs/sitemap.xml": "down",
+	}
+	w := newWebsite(t, pages)
+	set := crawl(t, w.URL+"/docs/", nil)
+	var errors, warnings []string
+	for _, f := range ruletest.Findings(&set.Report) {
+		name := strings.TrimPrefix(f.File, w.URL+"/docs/")
+		switch f.Rule.ID {
+		case "docs/page-unavailable":
+			errors = append(errors, name)
+		case "docs/page-left-out":
+			warnings = append(warnings, name)
+		}
+	}
+	slices.Sort(errors)
+	if got := strings.Join(errors, " "); got != "cut down sitemap.xml" || set.Report.Count(check.Error) != 3 {
+		t.Errorf("errors about %q, want cut, down and sitemap.xml", got)
+	}
+	if got := strings.Join(warnings, " "); got != "gone list" {
+		t.Errorf("warnings about %q, want gone and list", got)
+	}
+	if got := sortedIDs(set); got != "home use" {
+		t.Errorf("pages %s", got)
+	}
+}
+
+// TestCrawlNames guards pages whose last segment has a dot: the type of the contents decides.
+func TestCrawlNames(t *testing.T) {
+	const page = `<main><h1>%s</h1><p>Words.</p></main>`
+	pages := map[string]string{"/docs/map.txt": "no page", "/docs/_sources/use.rst.txt": "no page"}
+	links := `<a href="map.txt">m</a> <a href="_sources/use.rst.txt">s</a> <a href="a.png">p</a> <a href="a.ZIP">z</a>`
+	for _, name := range []string{"next.js", "os.path", "asp.net", "v1.2", "config.json"} {
+		pages["/docs/fw/"+name] = fmt.Sprintf(page, name)
+		links += ` <a href="fw/` + name + `">` + name + `</a>`
+	}
+	pages["/docs/"] = "<main><h1>Manual</h1><p>" + links + "</p></main>"
+	w := newWebsite(t, pages)
+	set := crawl(t, w.URL+"/docs/", &docs.Options{MaxPages: 6})
+	if got := sortedIDs(set); got != "fw/asp.net fw/config.json fw/next.js fw/os.path fw/v1.2 home" {
+		t.Errorf("pages %s", got)
+	}
+	if found := ruletest.Findings(&set.Report); len(found) > 0 {
+		t.Errorf("findings %v", found)
+	}
+	for _, name := range []string{"a.png", "a.ZIP", "_sources/use.rst.txt"} {
+		if slices.Contains(w.asked, "/docs/"+name) {
+			t.Errorf("%s was fetched", name)
+		}
+	}
+	if home := set.Page("home"); !strings.Contains(home.Body, "[next.js](docs://fw/next.js)") {
+		t.Errorf("home:\n%s", home.Body)
+	}
+}
+
+// TestCrawlFolder guards the folder of a crawl whose start is redirected: /docs to /docs/ fetched the whole host.
+func TestCrawlFolder(t *testing.T) {
+	page := func(links ...string) string {
+		text := "<main><h1>Page</h1><p>Words.</p>"
+		for _, link := range links {
+			text += `<a href="` + link + `">` + link + `</a>`
+		}
+		return text + "</main>"
+	}
+	pages := map[string]string{
+		"/docs":       "folder",
+		"/docs/":      page("/docs/a", "/other"),
+		"/docs/a":     page(),
+		"/docs/to":    "moved",
+		"/docs/use/":  page("/docs/a", "/docs/use/b"),
+		"/docs/use/b": page(),
+		"/old/":       "moved",
+		"/moved/":     "moved",
+		"/other":      page(),
+	}
+	for start, want := range map[string]string{
+		"/docs":      "a home",
+		"/docs/":     "a home",
+		"/docs/a":    "a",
+		"/docs/to":   "b home",
+		"/old/":      "b home",
+		"/docs/use/": "b home",
+	} {
+		w := newWebsite(t, pages)
+		if got := sortedIDs(crawl(t, w.URL+start, nil)); got != want {
+			t.Errorf("%s: pages %s, want %s", start, got, want)
+		}
+	}
+}
+
+// TestCrawlBase reads pages whose links are relative to the address in their base element.
+func TestCrawlBase(t *testing.T) {
+	w := newWebsite(t, map[string]string{
+		"/docs/": `<base href="/docs/en/"><main><h1>Manual</h1><p><a href="use">Use</a> ` +
+			`<img src="a.png" alt="A"></p></main>`,
+		"/docs/en/use": `<main><h1>Use</h1><p>Words.</p></main>`,
+	})
+	set := crawl(t, w.URL+"/docs/", nil)
+	if got := sortedIDs(set); got != "en/use home" || slices.Contains(w.asked, "/docs/use") {
+		t.Errorf("pages %s, fetched %s", got, w.asked)
+	}
+	home := set.Page("home").Body
+	if !strings.Contains(home, w.URL+"/docs/en/a.png") || !strings.Contains(home, "docs://en/use") {
+		t.Errorf("home:\n%s", home)
+	}
+	if found := ruletest.Findings(&set.Report); len(found) > 0 {
+		t.Errorf("findings %v", found)
+	}
+}
+
+// TestCrawlOtherBase reads pages whose links are relative to another host: they lead to no page of this one.
+func TestCrawlOtherBase(t *testing.T) {
+	pages := map[string]string{"/use": `<main><h1>Use</h1><p>Words.</p></main>`}
+	w := newWebsite(t, pages)
+	for page, base := range map[string]string{"/": "https://example.com/", "/a": "https://example.com/b/"} {
+		pages[page] = `<base href="` + base + `"><main><h1>Manual</h1><p><a href="/use">Use</a>, ` +
+			`<a href="` + w.URL + `/use">ours</a> and <a href="` + w.URL + `/a">another</a>.</p></main>`
+	}
+	set := crawl(t, w.URL, nil)
+	if got := sortedIDs(set); got != "a home use" {
+		t.Errorf("pages %s", got)
+	}
+	for _, id := range []string{"home", "a"} {
+		if body := set.Page(id).Body; !strings.Contains(body, "[Use](https://example.com/use), [ours](") {
+			t.Errorf("%s:\n%s", id, body)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func TestSlugs(t *testing.T) {
-	s := newSlugger()
+	s := newSlugger(headingSettings{})
 	for _, test := range []struct{ heading, want string }{
 		{"Hello, World!", "hello-world"},
 		{"Hello World", "hello-world-1"},
@@ -26,7 +26,7 @@ func TestSlugs(t *testing.T) {
 		{"snake_case", "snake_case"},
 		{"!!!", "section"},
 	} {
-		if got := s.slug(test.heading); got != test.want {
+		if got := s.slug(&heading{name: test.heading}); got != test.want {
 			t.Errorf("slug(%q) = %q, want %q", test.heading, got, test.want)
 		}
 	}
@@ -58,6 +58,10 @@ func TestClean(t *testing.T) {
 		"import":                {"import A from 'a'\n\ntext", "\n\ntext"},
 		"a sentence":            {"text\nimport duties rise", "text\nimport duties rise"},
 		"export over lines":     {"export const a = {\n  b: 1,\n}\n\ntext", "\n\n\n\ntext"},
+		"export after import":   {"import {\n  a,\n} from 'y';\nexport const x = '(';\ntext", "\n\n\n\ntext"},
+		"two on a line":         {"import a from 'a'; import b from 'b';\ntext", "\ntext"},
+		"export without end":    {"export const a = ('\n\n## Kept", "export const a = ('\n\n## Kept"},
+		"export in a sentence":  {"export the table (as CSV\n\n## Kept", "export the table (as CSV\n\n## Kept"},
 		"tags":                  {"<Card>in</Card> out", "in out"},
 		"unclosed":              {"a < b and {c", "a < b and {c"},
 		"labels":                {`<Steps><Step title="First" /></Steps>`, "**First**"},
@@ -74,7 +78,7 @@ func TestClean(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := cleaner{jsx: true}
+			c := cleaner{jsx: true, modules: true}
 			if got := c.clean(test.in); got != test.want {
 				t.Errorf("clean(%q) = %q, want %q", test.in, got, test.want)
 			}
@@ -99,6 +103,10 @@ func TestFrontMatter(t *testing.T) {
 		"a rule":          {"---\nb", "", "---\nb", 0, 0},
 		"a number":        {"---\ntitle: 2.0\n---\n", "2", "", 3, 0},
 		"broken YAML":     {"---\na: b\ntitle: [\n---\nb", "", "b", 4, 3},
+		"prose":           {"---\n\n# Rule\n\nA *b*.\n\n---\nb", "", "---\n\n# Rule\n\nA *b*.\n\n---\nb", 0, 1},
+		"a list":          {"---\n- a\n---\nb", "", "---\n- a\n---\nb", 0, 1},
+		"prose and names": {"---\nText: `a`.\ntitle: A\n---\nb", "A", "b", 4, 1},
+		"names in prose":  {"---\nText, `a`.\ntitle: A\n---\nb", "A", "---\nText, `a`.\ntitle: A\n---\nb", 0, 1},
 		"broken TOML":     {"+++\na = 1\nb\n+++\nb", "", "b", 4, 3},
 		"endless TOML":    {"+++\nb", "", "+++\nb", 0, 1},
 	}

@@ -66,6 +66,8 @@ type finder struct {
 	// the next version.
 	project bool
 	current string
+	// routes are those of the versions of such a project, by folder.
+	routes map[string]string
 	// codes are the languages in the names of documents.
 	codes []string
 	// versions and languages are what was found, and dirOf returns the folders that may have an
@@ -92,7 +94,7 @@ func findEditions(fsys fs.FS, prefix string, beside *config, opts *Options) *edi
 	}
 	there := shallow(fsys)
 	if f.config == nil {
-		f.config = findConfig(fsys, there, "")
+		f.config = findConfig(fsys, there, opts.MkDocsConfig)
 	}
 	root := f.config.root
 	if f.config.system == "hugo" && path.Dir(root) == "content" {
@@ -327,11 +329,10 @@ func (f *finder) segment(one *Variant, isLanguage bool, dir string) string {
 	switch {
 	case f.project && isLanguage:
 		return "" // Docusaurus has locales before the route
-	case f.project && one.Name == f.versions[0].Name:
-		return ""
-	case f.project && one.Folder == f.current:
-		return "next"
 	case f.project:
+		if route, ok := f.routes[one.Folder]; ok {
+			return route
+		}
 		return one.Name
 	case isLanguage && one.Name == f.languages[0].Name && (len(f.codes) > 0 || f.config.system != ""):
 		return "" // generators publish the default one at the top
@@ -364,7 +365,7 @@ func (f *finder) navigation() {
 		if err != nil {
 			continue
 		}
-		own := findConfig(sub, shallow(sub), "")
+		own := findConfig(sub, shallow(sub), f.opts.MkDocsConfig)
 		switch {
 		case own.file != "":
 			e.config = own
@@ -376,6 +377,9 @@ func (f *finder) navigation() {
 			e.config = &shared
 		case f.config.system != "":
 			shared := *f.config
+			if under, inside := strings.CutPrefix(e.dir+"/", path.Join(f.config.root)+"/"); inside || f.config.root == "" {
+				shared.unpublished.under = strings.TrimSuffix(under, "/")
+			}
 			shared.root = ""
 			e.config = &shared
 		}

@@ -274,6 +274,15 @@ func TestFindEditions(t *testing.T) {
 			call: `{"path":"intro","version":"1.0"}`, published: "https://kit.example.com/guide/1.0/intro"},
 		{name: "locale of Docusaurus", files: docusaurus, versions: `["2.1","1.0","next"]`, languages: `["en","fr"]`,
 			call: `{"path":"intro","language":"fr"}`, published: "https://kit.example.com/fr/guide/intro"},
+		{name: "routes of versions of Docusaurus", files: map[string]string{
+			"docusaurus.config.js": `export default {url: "https://kit.example.com", baseUrl: "/", presets: [["classic", {docs: {
+  lastVersion: "current", versions: {current: {label: "3.0", path: "latest"}, "1.0": {path: "old"}}}}]]};`,
+			"versions.json":                       `["2.1", "1.0"]`,
+			"docs/intro.md":                       page,
+			"versioned_docs/version-2.1/intro.md": page,
+			"versioned_docs/version-1.0/intro.md": page,
+		}, versions: `["3.0","2.1","1.0"]`, call: `{"path":"intro","version":"1.0"}`,
+			published: "https://kit.example.com/docs/old/intro"},
 		{name: "mike", files: map[string]string{
 			"versions.json": `[{"version": "3", "aliases": ["dev"]}, ` +
 				`{"version": "2", "aliases": ["latest"]}, {"version": "gone"}]`,
@@ -312,7 +321,7 @@ func TestFindEditions(t *testing.T) {
 			".vitepress/config.js": `export default {title: "Kit", lang: "en-US"}`,
 			"index.md":             page, "guide/a.md": page, "zh/index.md": page, "zh/guide/a.md": page,
 		}, opts: &docs.Options{BaseURL: "https://x.example.com"}, languages: `["en","zh"]`,
-			call: `{"path":"guide/a","language":"zh"}`, published: "https://x.example.com/zh/guide/a"},
+			call: `{"path":"guide/a","language":"zh"}`, published: "https://x.example.com/zh/guide/a.html"},
 		{name: "a folder with the name of a language", files: map[string]string{
 			"index.md": page, "guide/a.md": page, "no/b.md": page,
 		}},
@@ -332,12 +341,6 @@ func TestFindEditions(t *testing.T) {
 			"i18n/fr/docusaurus-plugin-content-docs/current/intro.md": page,
 		}, languages: `["en","de","fr"]`,
 			call: `{"path":"intro","language":"fr"}`, published: "https://kit.example.com/fr/docs/intro"},
-		{name: "translations of Docusaurus without their originals", files: map[string]string{
-			"docusaurus.config.js": `module.exports = {title: "Kit", i18n: {defaultLocale: "en"},
-  presets: [["classic", {docs: {path: "../handbook"}}]]};`,
-			"i18n/de/docusaurus-plugin-content-docs/current/intro.md": page,
-			"i18n/fr/docusaurus-plugin-content-docs/current/intro.md": page,
-		}},
 		{name: "mike without an alias", files: map[string]string{
 			"versions.json":  `[{"version": "dev"}, {"version": "1.1"}, {"version": "1.0"}]`,
 			"dev/index.html": "<main><h1>Next</h1><p>The next version.</p></main>",

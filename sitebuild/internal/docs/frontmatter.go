@@ -37,7 +37,9 @@ type frontMatter struct {
 	// address is address, and that of the page after it next, or a converted document.
 	rendered      bool
 	address, next string
-	fetched       *url.URL // from where, or nil
+	// fetched is what the links of a page that was fetched are relative to, or nil. If that is not the
+	// address of the page, fetchedAt is.
+	fetched, fetchedAt *url.URL
 }
 
 // menuEntry is the position of a page in a Hugo menu.
@@ -55,6 +57,9 @@ type frontError struct {
 	// line counts from the start of the file.
 	line int
 	text string
+	// prose means that there is no front matter: the lines between the marks are text. large means
+	// that it is too long to be parsed.
+	prose, large bool
 }
 
 // Error implements the error interface.
@@ -76,11 +81,18 @@ func splitFrontMatter(text string) (values map[string]any, body string, lines in
 			if kind.mark == "---" {
 				return nil, text, 0, nil // a horizontal rule
 			}
-			return nil, text, 0, &frontError{1, "the front matter has no end"}
+			return nil, text, 0, &frontError{line: 1, text: "the front matter has no end"}
 		}
 		values, err := kind.decode(front)
 		if err != nil {
 			values = plainLines(front)
+		}
+		if fe := (*frontError)(nil); errors.As(err, &fe) && !fe.large && kind.mark == "---" && !beginsWithName(front) {
+			return values, text, 0, &frontError{
+				line:  1,
+				text:  "the text between two lines of --- is not front matter and stays on the page",
+				prose: true,
+			}
 		}
 		return values, body, n + 1, err
 	}
@@ -88,6 +100,19 @@ func splitFrontMatter(text string) (values map[string]any, body string, lines in
 		return splitJSON(text)
 	}
 	return nil, text, 0, nil
+}
+
+// nameLine matches a line that begins with a name of front matter.
+var nameLine = lazyregexp.New(`^["']?[\w.-]+["']?[ \t]*:`)
+
+// beginsWithName reports whether the first line of front matter, without comments, has a name.
+func beginsWithName(front string) bool {
+	for line := range strings.Lines(front) {
+		if bare := strings.TrimSpace(line); bare != "" && bare[0] != '#' && bare[0] != '{' {
+			return nameLine().MatchString(bare)
+		}
+	}
+	return true
 }
 
 // plainLine matches a line of front matter with a name and a text.
@@ -162,7 +187,11 @@ const maxFront = 256 << 10
 // decodeYAML decodes front matter in YAML. The error is a *frontError.
 func decodeYAML(text string) (values map[string]any, err error) {
 	if len(text) > maxFront {
-		return nil, &frontError{1, fmt.Sprintf("the front matter is longer than %d bytes", maxFront)}
+		return nil, &frontError{
+			line:  1,
+			text:  fmt.Sprintf("the front matter is longer than %d bytes", maxFront),
+			large: true,
+		}
 	}
 	if strings.TrimSpace(text) == "" {
 		return map[string]any{}, nil
@@ -170,9 +199,9 @@ func decodeYAML(text string) (values map[string]any, err error) {
 	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
 		line, what := yamlError(err)
 		if errors.As(err, new(*yaml.TypeError)) {
-			return nil, &frontError{line + 1, "the front matter has no names: want lines such as title: Text"}
+			return nil, &frontError{line: line + 1, text: "the front matter has no names: want lines such as title: Text"}
 		}
-		return nil, &frontError{line + 1, "the front matter is not YAML: " + what}
+		return nil, &frontError{line: line + 1, text: "the front matter is not YAML: " + what}
 	}
 	return values, nil
 }
@@ -194,7 +223,11 @@ func yamlError(err error) (line int, text string) {
 // decodeTOML decodes front matter in TOML. The error is a *frontError.
 func decodeTOML(text string) (values map[string]any, err error) {
 	if len(text) > maxFront {
-		return nil, &frontError{1, fmt.Sprintf("the front matter is longer than %d bytes", maxFront)}
+		return nil, &frontError{
+			line:  1,
+			text:  fmt.Sprintf("the front matter is longer than %d bytes", maxFront),
+			large: true,
+		}
 	}
 	if err := toml.NewDecoder(bytes.NewReader([]byte(text))).Decode(&values); err != nil {
 		line := 0
@@ -202,7 +235,10 @@ func decodeTOML(text string) (values map[string]any, err error) {
 		if errors.As(err, &e) {
 			line, _ = e.Position()
 		}
-		return nil, &frontError{line + 1, "the front matter is not TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
+		return nil, &frontError{
+			line: line + 1,
+			text: "the front matter is not TOML: " + strings.TrimPrefix(err.Error(), "toml: "),
+		}
 	}
 	return values, nil
 }

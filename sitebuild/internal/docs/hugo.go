@@ -2,6 +2,7 @@ package docs
 
 import (
 	"cmp"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -15,8 +16,16 @@ func (d *detector) hugo() *config {
 		variants("config", ".toml", ".yaml", ".yml", ".json")...)
 	names = append(names, variants("config/_default/hugo", ".toml", ".yaml", ".yml")...)
 	file := d.find(names...)
-	if file != "" && d.docs == "" && !d.hasDir("content") {
+	var values map[string]any
+	var err error
+	folder := "content"
+	if file != "" {
+		values, err = decodeFile(file, d.read(file))
+		folder = path.Clean(cmp.Or(str(lowered(values)["contentdir"]), folder))
+	}
+	if file != "" && d.docs == "" && (!fs.ValidPath(folder) || folder == "." || !d.hasDir(folder)) {
 		file = "" // the configuration of another program
+		folder = "content"
 	}
 	if file == "" && !d.hasFile("_index.md") {
 		return nil
@@ -25,34 +34,50 @@ func (d *detector) hugo() *config {
 		system: "hugo",
 		file:   file,
 	}
-	if d.docs == "" && d.hasDir("content") {
-		c.root = "content"
+	if d.docs == "" && d.hasDir(folder) {
+		c.root = folder
 	}
 	if file == "" {
 		return c
 	}
-	values, err := decodeFile(file, d.read(file))
 	if err != nil {
 		c.note(file, 1, check.Warning, "%s cannot be read: %v", file, err)
 		return c
 	}
-	lower := make(map[string]any, len(values))
-	for key, v := range values {
-		lower[strings.ToLower(key)] = v
-	}
+	lower := lowered(values)
 	c.title = str(lower["title"])
 	c.language = cmp.Or(str(lower["defaultcontentlanguage"]), str(lower["languagecode"]))
+	if kind := str(below(lower, "markup", "goldmark", "parser", "autoidtype")); kind == "github-ascii" {
+		c.headings.name = "hugo-ascii"
+	} else if kind = str(below(lower, "markup", "goldmark", "parser", "autoheadingidtype")); kind == "github-ascii" {
+		c.headings.name = "hugo-ascii"
+	}
 	dir := path.Join(c.root, c.language)
 	if c.root != "" && c.language != "" && d.hasDir(dir) {
 		c.root = dir
 	}
-	if strings.HasPrefix(c.root, "content") {
+	c.hugoUnpublished(lower)
+	if strings.HasPrefix(c.root, folder) {
 		c.published.base = publishedAt(str(lower["baseurl"]))
 		if truth(lower["defaultcontentlanguageinsubdir"]) {
 			c.published.base = publishedAt(str(lower["baseurl"]), c.language)
 		}
 	}
 	return c
+}
+
+// below returns the value at a path in a tree of maps, whose names may have capital letters, or nil.
+func below(values any, names ...string) any {
+	for _, name := range names {
+		m, _ := values.(map[string]any)
+		values = nil
+		for key, v := range m {
+			if strings.EqualFold(key, name) {
+				values = v
+			}
+		}
+	}
+	return values
 }
 
 // hugoMenu builds the navigation from the menus in the front matter of pages, if enough

@@ -19,7 +19,9 @@ const (
 // of the file follows ":" or is in braces.
 var (
 	bookInclude    = lazyregexp.New(`\{\{\s*#(?:include|rustdoc_include|playground|playpen)\s+([^\s{}]+)[^{}]*\}\}`)
-	snippetInclude = lazyregexp.New(`^[ \t]*-+8<-+[ \t]+["']([^"']+)["'][ \t]*$`)
+	snippetInclude = lazyregexp.New(`^([ \t]*)-+8<-+[ \t]+["']([^"']+)["'][ \t]*$`)
+	snippetBlock   = lazyregexp.New(`^[ \t]*-+8<-+[ \t]*$`)
+	markedInclude  = lazyregexp.New(`(?s)\{%-?\s*(include|include-markdown)\s+["']([^"']+)["'](.*?)-?%\}`)
 	pressInclude   = lazyregexp.New(`<!--\s*@include:\s*([^\s{}]+?)(?:\{[^{}]*\})?\s*-->`)
 	pressCode      = lazyregexp.New(`^[ \t]*<<<[ \t]+([^\s{}\[\]]+)`)
 )
@@ -36,6 +38,10 @@ type includer struct {
 	added int
 	// used is true if there are directives.
 	used bool
+	// plugins are those whose parts are missing; raw is true within raw text of a template.
+	plugins []string
+	raw     bool
+	odd     int // tags of components without an end
 }
 
 // include returns body with its includes expanded. base is how many lines of the file
@@ -46,32 +52,77 @@ func (r *reader) include(file, body string, base int) (string, *includer) {
 		file: file,
 		left: maxIncluded,
 	}
-	if !strings.Contains(body, "{{") &&
-		!strings.Contains(body, "8<") &&
-		!strings.Contains(body, "@include") &&
-		!strings.Contains(body, "<<<") {
+	if !n.mayInclude(body, file) {
 		return body, n
 	}
 	var b strings.Builder
-	number := base
-	for line := range strings.Lines(body) {
-		number++
-		text := n.line(line, file, number, 0)
-		b.WriteString(text)
-		for range strings.Count(text, "\n") - strings.Count(line, "\n") {
+	n.expand(body, file, base+1, 0, func(from, to string) {
+		lines := strings.Count(from, "\n")
+		for strings.Count(to, "\n") < lines {
+			to += "\n" // lines keep their numbers
+		}
+		b.WriteString(to)
+		for range strings.Count(to, "\n") - lines {
 			n.extra = append(n.extra, n.added)
 			n.added++
 		}
-		n.extra = append(n.extra, n.added)
-	}
+		for range max(1, lines) {
+			n.extra = append(n.extra, n.added)
+		}
+	})
 	return b.String(), n
+}
+
+// mayInclude reports whether a text may have a directive.
+func (n *includer) mayInclude(text, file string) bool {
+	return strings.Contains(text, "{{") ||
+		strings.Contains(text, "8<") ||
+		strings.Contains(text, "@include") ||
+		strings.Contains(text, "<<<") ||
+		n.r.config.plugins.include && strings.Contains(text, "{%") ||
+		len(n.r.config.plugins.python) > 0 && (strings.Contains(text, ":::") || strings.Contains(text, "{")) ||
+		n.hasModules(file) && strings.Contains(text, "import")
+}
+
+// expand calls emit with each line of text, or with the lines that a directive extends over, and
+// their replacement. number is the line of the page for findings: that of the first line, or of the
+// directive that includes text.
+func (n *includer) expand(text, file string, number, depth int, emit func(from, to string)) {
+	parts := n.partials(text, file)
+	fenced := 0
+	for at := 0; at < len(text); {
+		line, next := lineAt(text, at)
+		if mark := fenceMark(line); mark != "" && at >= fenced {
+			fenced = fenceEnd(text, next, mark)
+		}
+		replaced := ""
+		end := 0
+		if at >= fenced && len(parts) > 0 {
+			replaced, end = n.components(text, at, file, parts, number, depth)
+		}
+		if end == 0 && n.r.system == "mkdocs" {
+			replaced, end = n.mkdocs(text, at, at < fenced, file, number, depth)
+		}
+		if end == 0 {
+			end = next
+			replaced = n.line(text[at:next], file, number, depth)
+		}
+		if n.r.config.plugins.python[syntaxTemplate] != "" {
+			replaced = n.withoutTemplates(replaced)
+		}
+		emit(text[at:end], replaced)
+		if depth == 0 {
+			number += strings.Count(text[at:end], "\n")
+		}
+		at = end
+	}
 }
 
 // line returns a line with its includes expanded.
 func (n *includer) line(line, file string, number, depth int) string {
 	bare := strings.TrimRight(line, "\r\n")
 	if m := snippetInclude().FindStringSubmatch(bare); m != nil && n.r.system == "mkdocs" {
-		return n.read(line, m[1], file, number, depth)
+		return n.indented(n.read(line[len(m[1]):], m[2], file, number, depth), m[1])
 	}
 	if m := pressCode().FindStringSubmatch(bare); m != nil && n.r.system == "vitepress" {
 		code := n.read("", m[1], file, number, depth)
@@ -96,41 +147,58 @@ func (n *includer) read(instead, wanted, file string, number, depth int) string 
 	if part == "" {
 		part = region
 	}
-	text, ok := n.text(name, file)
+	text, actual, ok := n.document(name, file)
 	if !ok || depth >= maxIncludeDepth || len(text) > n.left {
-		n.found = append(n.found, finding(ruleInclude, n.r.place(n.file), number, "",
-			"%s is not included: it is not in the folder, or too large", name))
+		n.missing(name, number)
 		return instead
 	}
 	n.left -= len(text)
 	if isDocument(name) {
 		_, text, _, _ = splitFrontMatter(text)
 	}
-	var b strings.Builder
-	for line := range strings.Lines(wantedLines(text, part)) {
-		if isDocument(name) {
-			line = n.line(line, path.Join(path.Dir(file), name), number, depth+1)
-		}
-		b.WriteString(line)
+	text = wantedLines(text, part)
+	if isDocument(name) {
+		text = n.nested(text, actual, number, depth)
 	}
-	if text = b.String(); text != "" && !strings.HasSuffix(text, "\n") {
+	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
 	return text
 }
 
-// text returns an included file, whose name is relative to the document, the documents'
-// root or the project's root.
-func (n *includer) text(name, file string) (string, bool) {
+// nested returns an included text with its own includes expanded.
+func (n *includer) nested(text, file string, number, depth int) string {
+	var b strings.Builder
+	n.expand(text, file, number, depth+1, func(_, to string) { b.WriteString(to) })
+	return b.String()
+}
+
+// document returns an included file and its path. The name is relative to the document, the
+// documents' root or the project's root.
+func (n *includer) document(name, file string) (text, actual string, ok bool) {
+	name, site := strings.CutPrefix(name, "@site/")
+	if site && n.r.config.folder != "" {
+		name = strings.TrimPrefix(name, n.r.config.folder+"/")
+	}
 	name = strings.TrimPrefix(name, "@/")
-	for _, try := range []string{path.Join(path.Dir(file), name), path.Join(n.r.config.root, name), path.Clean(name)} {
+	tries := []string{path.Join(path.Dir(file), name), path.Join(n.r.config.root, name), path.Clean(name)}
+	for _, base := range n.r.config.plugins.snippets {
+		if inside, ok := strings.CutPrefix(base+"/", n.r.config.folder+"/"); ok && n.r.config.folder != "" {
+			base = path.Clean(inside)
+		}
+		if path.Base(base) == name {
+			tries = append(tries, base)
+		}
+		tries = append(tries, path.Join(base, name))
+	}
+	for _, try := range tries {
 		info, ok := n.r.files[try]
 		if ok && info.Size() <= maxIncluded {
 			text, err := n.r.text(try)
-			return withLineFeeds(decodeMarked(text)), err == nil
+			return withLineFeeds(decodeMarked(text)), try, err == nil
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // wantedLines returns lines 2 to 5 of text for "2:5", or the lines between the marks of a

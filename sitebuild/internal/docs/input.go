@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
@@ -38,12 +40,30 @@ func Dir(dir string, opts *Options) (*Folder, error) {
 	if opts != nil {
 		f.opts = *opts
 	}
-	f.parent = []string{"mkdocs.yml", "mkdocs.yaml"}
+	f.parent = mkdocsFiles(f.opts.MkDocsConfig)
 	for _, name := range []string{"sidebars", "docusaurus.config"} {
 		f.parent = append(f.parent, variants(name, ".js", ".ts", ".json", ".mjs",
 			".cjs", ".mts")...)
 	}
+	for _, name := range slices.Clone(f.parent) {
+		for _, folder := range sitewriter.GeneratorFolders() {
+			f.parent = append(f.parent, folder+"/"+name)
+		}
+	}
 	return f, nil
+}
+
+// HasMkDocsConfig reports whether a configuration of MkDocs with that name is in dir or next to it.
+func HasMkDocsConfig(dir, name string) bool {
+	if filepath.Base(name) != name || !fs.ValidPath(name) {
+		return false
+	}
+	for _, folder := range []string{dir, filepath.Dir(filepath.Clean(dir))} {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // folderName names a site after the folder, or after its project if the folder's name is
@@ -97,9 +117,9 @@ func (f *Folder) Paths() []string {
 		}
 	}
 	for _, name := range f.parent {
-		paths = append(paths, filepath.Join(filepath.Dir(filepath.Clean(f.dir)), name))
+		paths = append(paths, filepath.Join(filepath.Dir(filepath.Clean(f.dir)), filepath.FromSlash(name)))
 	}
-	return paths
+	return append(paths, inheritedFiles(filepath.Dir(filepath.Clean(f.dir)), f.opts.MkDocsConfig)...)
 }
 
 // isFolder reports whether a folder exists.
@@ -206,20 +226,47 @@ func (f *Folder) beside() *config {
 		return nil
 	}
 	name := filepath.Base(abs)
-	d := &detector{
-		fsys:  up.FS(),
-		there: there,
-		docs:  name,
+	for _, folder := range append([]string{"."}, sitewriter.GeneratorFolders()...) {
+		sub, err := fs.Sub(up.FS(), folder)
+		if err != nil {
+			continue
+		}
+		d := &detector{
+			fsys:       sub,
+			there:      there.below(folder),
+			docs:       name,
+			mkdocsFile: f.opts.MkDocsConfig,
+		}
+		if c := d.named(path.Join(strings.Repeat("../", min(1, len(folder)-1)), name)); c != nil {
+			c.beside(path.Join("..", folder), name)
+			return c
+		}
 	}
-	c := d.named(name)
-	if c == nil {
-		return nil
+	return nil
+}
+
+// below returns the files in a folder, by their paths in it.
+func (there files) below(folder string) files {
+	if folder == "." {
+		return there
 	}
-	c.file = "../" + c.file
+	inside := make(files)
+	for name, info := range there {
+		if rest, ok := strings.CutPrefix(name, folder+"/"); ok {
+			inside[rest] = info
+		}
+	}
+	return inside
+}
+
+// beside sets the folder of the configuration, relative to that of the documents, which is called
+// name.
+func (c *config) beside(folder, name string) {
+	c.file = path.Join(folder, c.file)
+	c.folder = name
 	for i := range c.found {
-		c.found[i].File = "../" + c.found[i].File
+		c.found[i].File = path.Join(folder, c.found[i].File)
 	}
-	return c
 }
 
 // isSystem reports whether a folder has its own navigation files.
@@ -232,14 +279,21 @@ func isSystem(dir string) bool {
 	return false
 }
 
-// named returns the configuration that the files have for the folder with that name next
-// to them.
-func (d *detector) named(name string) *config {
+// named returns the configuration that the files have for the folder at a path relative to
+// them.
+func (d *detector) named(dir string) *config {
 	c := d.mkdocs()
-	if c != nil && d.mkdocsDir == name {
+	if c != nil && d.mkdocsDir == dir {
 		return c
 	}
-	if name == "docs" {
+	main := d.docusaurusFile()
+	if main == "" && dir == "docs" {
+		return d.docusaurus()
+	}
+	if main == "" {
+		return nil
+	}
+	if settings, _ := docusaurusSettings(d.script(&config{}, main).root); docsPath(settings) == dir {
 		return d.docusaurus()
 	}
 	return nil

@@ -52,6 +52,11 @@ func TestLinearFindings(t *testing.T) {
 	}{
 		{"page.md", "## a\nb\n\n", func(text string) string { return "# A\n\n" + text }},
 		{"page.md", "[a](b.md)\n\n", func(text string) string { return "# A\n\n" + text }},
+		{"page.mdx", "import a,\n", func(text string) string { return text }},
+		{"page.mdx", "import * as a from /*\n", func(text string) string { return text }},
+		{"page.mdx", "<A/>", func(text string) string { return "import A from './known.md'\n\nx " + text }},
+		{"page.mdx", "<A", func(text string) string { return "import A from './known.md'\n\nx " + text }},
+		{"page.mdx", "{/*<A/>", func(text string) string { return "import A from './known.md'\n\nx " + text }},
 		{"sidebars.js", "'a',\nb(),\n", func(text string) string { return "module.exports = {a: [" + text + "]}" }},
 		{".vitepress/config.ts", "{text: 'a', link: b()},\n", func(text string) string {
 			return "export default {themeConfig: {sidebar: [" + text + "]}}"

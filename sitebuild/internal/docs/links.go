@@ -65,7 +65,10 @@ func (r *reader) route(pages []*Page) {
 		}
 	}
 	for _, p := range pages {
-		if r.isHome(p) && r.routes["."] == nil {
+		note(withoutEnding(p.published), p)
+	}
+	for _, p := range pages {
+		if r.isHome(p.File) && r.routes["."] == nil {
 			r.routes["."] = p
 		}
 	}
@@ -399,14 +402,34 @@ func (r *reader) target(p *Page, s *slot) (string, bool) {
 // whole address.
 func (r *reader) fetchedTarget(p *Page, s *slot) (string, bool) {
 	if !s.image && !isImage(s.target) {
-		if local, ok := r.localTarget(p, s); ok || strings.HasPrefix(s.target, "#") {
-			return local, ok
+		if here := p.based(s); here != nil {
+			if local, ok := r.localTarget(p, here); ok || strings.HasPrefix(s.target, "#") {
+				return local, ok
+			}
 		}
 	}
 	if whole, err := p.front.fetched.Parse(s.target); err == nil {
 		return linkTarget(whole.String()), true
 	}
 	return "", false
+}
+
+// based returns a link with its path from the root of the host, if it is not relative to the page, or
+// nil if it leads to another host.
+func (p *Page) based(s *slot) *slot {
+	if p.front.fetchedAt == nil || strings.HasPrefix(s.target, "#") {
+		return s
+	}
+	whole, err := p.front.fetched.Parse(s.target)
+	if err != nil {
+		return s
+	}
+	if whole.Host != p.front.fetchedAt.Host {
+		return nil
+	}
+	rooted := *s
+	rooted.target = (&url.URL{Path: whole.Path, RawPath: whole.RawPath, Fragment: whole.Fragment}).String()
+	return &rooted
 }
 
 // linkTarget returns an address as Markdown has it in a link.
@@ -433,6 +456,7 @@ func (r *reader) localTarget(p *Page, s *slot) (string, bool) {
 		}
 		if to != p {
 			to.addAnchor(s.text)
+			p.Links = append(p.Links, to.ID)
 		}
 	}
 	if hasFragment && fragment != "" {

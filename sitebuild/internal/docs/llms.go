@@ -38,7 +38,8 @@ var _ sitewriter.Input = (*List)(nil)
 // LLMS returns the documents listed in an llms.txt: a file, whose links are files in its
 // folder or below, or an http or https URL, whose links are followed within its origin.
 // At most [Options.MaxPages] are fetched, four at a time, with a limit of 20 seconds
-// each; a page that is not text is skipped with a finding.
+// each; a page that is not text is skipped with a finding. One that its host fails to deliver is an
+// error: a site without it is only written with [sitewriter.Options.Lenient].
 func LLMS(arg string, opts *Options) (*List, error) {
 	l := &List{arg: arg}
 	if opts != nil {
@@ -188,8 +189,7 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 	groups := make(map[string]int)
 	for _, l := range listed {
 		if l.err != nil {
-			r.set.Report.Add(finding(rulePageLeftOut, r.config.file, l.line, "", "%s is skipped: %s", l.address,
-				l.err.Error()))
+			r.set.Report.Add(skipped(r.config.file, l.line, l.address, l.err))
 			continue
 		}
 		p, found := r.newPage(ctx, l.file, l.text)
@@ -252,7 +252,7 @@ func (l *List) client() *http.Client {
 		Timeout: fetchTime,
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > 3 || !l.within(req.URL) {
-				return errors.New("it redirects to an address elsewhere")
+				return redirectError("it redirects to an address elsewhere")
 			}
 			return nil
 		},
@@ -383,15 +383,11 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (string, error) {
 	req.Header.Set("User-Agent", "slipway")
 	resp, err := f.client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		return "", err
+		return "", undelivered(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("the host answers with status %d", resp.StatusCode)
+	if err := statusError(resp.StatusCode); err != nil {
+		return "", err
 	}
 	kind := mediatype.Of(resp.Header.Get("Content-Type"))
 	if mediatype.IsHTML(kind) {
@@ -402,8 +398,17 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (string, error) {
 		!slices.Contains([]string{"application/octet-stream", "application/markdown"}, kind) {
 		return "", fmt.Errorf("it is %s, not Markdown", kind)
 	}
-	return f.take(resp.Body)
+	text, err := f.take(resp.Body)
+	if err != nil && !errors.As(err, new(limitError)) {
+		err = undelivered(err)
+	}
+	return text, err
 }
+
+// limitError is the error for a text that is too large.
+type limitError string
+
+func (e limitError) Error() string { return string(e) }
 
 // open reads a file in the folder of the list.
 func (f *fetcher) open(name string) (string, error) {
@@ -426,7 +431,7 @@ func (f *fetcher) open(name string) (string, error) {
 func (f *fetcher) take(from io.Reader) (string, error) {
 	data, err := fsutil.ReadLimited(from, f.opts.MaxFileBytes)
 	if errors.As(err, new(*fsutil.TooLargeError)) {
-		err = fmt.Errorf("it has more than %d bytes", f.opts.MaxFileBytes)
+		err = limitError(fmt.Sprintf("it has more than %d bytes", f.opts.MaxFileBytes))
 	}
 	if err != nil {
 		return "", err
@@ -434,8 +439,7 @@ func (f *fetcher) take(from io.Reader) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left -= int64(len(data)); f.left < 0 {
-		return "", fmt.Errorf("all pages together have more than %d bytes",
-			f.opts.MaxTotalBytes)
+		return "", limitError(fmt.Sprintf("all pages together have more than %d bytes", f.opts.MaxTotalBytes))
 	}
 	return string(data), nil
 }

@@ -3,6 +3,7 @@ package docs
 import (
 	"cmp"
 	"io/fs"
+	"net/url"
 	"path"
 	"strings"
 
@@ -13,7 +14,10 @@ import (
 // mdbook reads SUMMARY.md, and book.toml if it exists.
 func (d *detector) mdbook() *config {
 	book := d.find("book.toml")
-	c := &config{system: "mdbook"}
+	c := &config{
+		system:    "mdbook",
+		published: published{ending: ".html", index: "/index.html"},
+	}
 	if book != "" {
 		values, err := decodeTOML(d.read(book))
 		if err != nil {
@@ -31,7 +35,26 @@ func (d *detector) mdbook() *config {
 		return nil
 	}
 	c.nav = summary(d.read(c.file))
+	if book != "" {
+		listed := make(map[string]bool)
+		listRefs(c.nav, listed)
+		c.unpublished.never = append(c.unpublished.never, func(name string) bool {
+			return len(listed) > 0 && isDocument(name) && !listed[name] && path.Base(name) != "SUMMARY.md"
+		})
+	}
 	return c
+}
+
+// listRefs adds the files that entries name.
+func listRefs(entries []navEntry, listed map[string]bool) {
+	for _, e := range entries {
+		name, _, _ := strings.Cut(e.ref, "#")
+		if bare, err := url.PathUnescape(name); err == nil {
+			name = bare
+		}
+		listed[path.Clean(name)] = true
+		listRefs(e.items, listed)
+	}
 }
 
 // chapter matches a chapter in SUMMARY.md.

@@ -2,23 +2,26 @@ package docs
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // mkdocs reads mkdocs.yml.
 func (d *detector) mkdocs() *config {
-	file := d.find("mkdocs.yml", "mkdocs.yaml")
+	file := d.find(mkdocsFiles(d.mkdocsFile)...)
 	if file == "" {
 		return nil
 	}
 	c := &config{
-		system: "mkdocs",
-		file:   file,
+		system:   "mkdocs",
+		file:     file,
+		headings: headingSettings{separator: "-"},
 	}
 	text := d.read(file)
 	f := &navFile{
@@ -39,17 +42,79 @@ func (d *detector) mkdocs() *config {
 		c.root = d.mkdocsRoot("docs")
 		return c
 	}
+	f.withDefaults(root, text)
+	root = f.inherit(d, root, file, 1)
 	c.title = yamlText(root.Get("site_name"))
 	c.description = yamlText(root.Get("site_description"))
 	d.mkdocsDir = path.Clean(cmp.Or(yamlText(root.Get("docs_dir")), "docs"))
 	c.root = d.mkdocsRoot(d.mkdocsDir)
+	if d.docs == "" && !fs.ValidPath(d.mkdocsDir) {
+		c.leads("docs_dir", d.mkdocsDir)
+	} else if n := root.Get("docs_dir"); n != nil && d.docs == "" && c.root == "" && d.mkdocsDir != "." {
+		c.note(file, f.line(n), check.Warning, "docs_dir is %s, which has no files; the whole folder is read", d.mkdocsDir)
+	}
 	c.language = yamlText(root.Get("theme", "language"))
 	c.published.base = publishedAt(yamlText(root.Get("site_url")))
 	if yamlText(root.Get("use_directory_urls")) == "false" {
 		c.published.ending = ".html"
+		c.published.index = "/index.html"
 	}
+	c.headings = f.mkdocsHeadings(root.Get("markdown_extensions"))
+	f.mkdocsUnpublished(root)
+	f.mkdocsPlugins(root)
 	c.nav = f.mkdocsNav(root.Get("nav"), 0)
 	return c
+}
+
+// slugifyTag matches the function that an extension of Python-Markdown is configured with.
+var slugifyTag = lazyregexp.New(`^slugify['"]?\s*:\s*!!python/(?:name|object/apply):([\w.]+)`)
+
+// mkdocsHeadings returns how headings are named, from the options of the extension toc.
+func (f *navFile) mkdocsHeadings(extensions *tree.Node) headingSettings {
+	settings := headingSettings{separator: "-"}
+	entries := append([]*tree.Node{extensions}, extensions.Elements()...)
+	for _, entry := range entries {
+		toc := cmp.Or(entry.Get("toc"), entry.Get("markdown.extensions.toc"))
+		if separator := yamlText(toc.Get("separator")); separator != "" {
+			settings.separator = separator
+		}
+		slugify := toc.Member("slugify")
+		if slugify == nil || slugify.KeyStart > len(f.text) {
+			continue
+		}
+		m := slugifyTag().FindStringSubmatch(f.text[slugify.KeyStart:])
+		if m == nil {
+			continue
+		}
+		switch _, name, _ := strings.Cut(m[1], ".slugs."); {
+		case strings.HasSuffix(m[1], ".slugify_unicode"):
+			settings.name = "mkdocs-unicode"
+		case name == "slugify":
+			settings.name = "pymdownx-" + cmp.Or(yamlText(slugify.Value.Get("kwds", "case")), "none")
+		case name == "uslugify":
+			settings.name = "pymdownx-lower"
+		case name == "uslugify_cased":
+			settings.name = "pymdownx-none"
+		case name == "gfm":
+			settings.name = "pymdownx-lower-ascii"
+		}
+	}
+	return settings
+}
+
+// mkdocsFiles returns the names of the configuration of MkDocs: the chosen one, or by default the usual
+// ones.
+func mkdocsFiles(chosen string) []string {
+	if chosen != "" {
+		return []string{chosen}
+	}
+	return []string{"mkdocs.yml", "mkdocs.yaml"}
+}
+
+// leads notes that the documents are outside of the folder that is read.
+func (c *config) leads(setting, dir string) {
+	c.outside = fmt.Sprintf("%s in %s is %s, outside of the folder: build from that folder, or from the pages that "+
+		"the generator writes", setting, c.file, dir)
 }
 
 // mkdocsRoot returns the folder of the documents: the configured one, or the one being

@@ -18,11 +18,20 @@ type config struct {
 	title, description, language string
 	// file is the navigation file, for findings.
 	file string
+	// outside says why the documents cannot be read: they are outside of the folder.
+	outside string
+	// folder is the folder being read, relative to that of file if that is outside, or "".
+	folder string
 	// nav is the navigation; found are findings about the file.
 	nav   []navEntry
 	found []check.Finding
 
 	published published
+	// headings is how the system names headings.
+	headings    headingSettings
+	unpublished unpublished
+	hugo        hugoSettings
+	plugins     plugins
 }
 
 // navEntry is an entry as written in a navigation file.
@@ -207,8 +216,7 @@ func (r *reader) folderNav(root string, pages []*Page, seen map[*Page]bool) []*N
 			dir = ""
 		}
 		f := at(dir)
-		name := strings.TrimSuffix(path.Base(p.File), path.Ext(p.File))
-		if isIndex(name) && f.index == nil {
+		if r.isFolderPage(p.File) && f.index == nil {
 			f.index = p
 		} else {
 			f.pages = append(f.pages, p)

@@ -20,6 +20,9 @@ type Options struct {
 	// docusaurus.config (url and baseUrl) or hugo.toml (baseURL). Without any of these,
 	// answers have no links, and llms.txt links to the resources of the site.
 	BaseURL string
+	// MkDocsConfig is the name of the configuration file of MkDocs, in the folder or next to it; it is an
+	// error if there is none of that name. Default: mkdocs.yml.
+	MkDocsConfig string
 	// Versions and Languages are kept in folders side by side, and chosen by arguments of the
 	// tools. Default: those of Docusaurus and mike, and those that the names of folders tell.
 	Versions, Languages Variants

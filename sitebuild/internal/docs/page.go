@@ -60,13 +60,20 @@ func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []che
 		if errors.As(err, &fe) {
 			line = max(1, fe.line)
 		}
-		found = append(found, finding(ruleFrontMatter, r.place(file), line,
-			"only its plain lines such as title: Text are used", "%s", err.Error()))
+		rule, hint := ruleFrontMatter, "only its plain lines such as title: Text are used"
+		if fe != nil && fe.prose {
+			rule = ruleFrontMatter.As(check.Note)
+			hint = "for front matter, write lines such as title: Text"
+		}
+		found = append(found, finding(rule, r.place(file), line, hint, "%s", err.Error()))
 	}
 	p := &Page{
 		File:  file,
 		front: readFront(values),
 		lines: lines,
+	}
+	if r.system == "hugo" {
+		found = append(found, r.readHugoDates(p, values)...)
 	}
 	if p.front.hidden && !r.opts.Drafts {
 		return nil, found
@@ -74,13 +81,19 @@ func (r *reader) newPage(ctx context.Context, file, source string) (*Page, []che
 	body, included := r.include(file, body, lines)
 	found = append(found, included.found...)
 	p.extra = included.extra
-	p.includes = included.used
+	p.includes = p.includes || included.used
+	p.plugins = included.plugins
 	mdx := path.Ext(file) == ".mdx"
 	c := cleaner{
 		jsx:       mdx || r.system == "docusaurus" || r.system == "vitepress",
+		modules:   mdx || r.system == "docusaurus",
 		shortcode: r.system == "hugo",
 	}
 	p.Body = strings.TrimRight(c.clean(body), " \t\n") + "\n"
+	for _, line := range c.open {
+		found = append(found, finding(ruleStatement, r.place(file), p.lineInFile(line), "close its brackets and quotes",
+			"an import or export has no end; its text is kept on the page"))
+	}
 	p.raw = r.markdown.parse(p.Body, mdx)
 	found = append(found, r.cut(p)...)
 	p.describe()
@@ -110,7 +123,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 	order.StableBy(p.raw.pieces, func(a, b textPiece) int {
 		return a.at - b.at
 	})
-	slugs := newSlugger()
+	slugs := newSlugger(r.config.headings)
 	for _, h := range p.raw.headings {
 		if h.id != "" && !slugs.take(h.id) {
 			found = append(found, finding(ruleDuplicateSlug, r.place(p.File), p.lineOf(h.at), "give one of them another id",
@@ -135,7 +148,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 		}
 		slug := h.id
 		if slug == "" || seen[slug] {
-			slug = slugs.slug(h.text)
+			slug = slugs.slug(&h)
 		}
 		seen[slug] = true
 		p.Sections = append(p.Sections, Section{
@@ -189,7 +202,11 @@ func (p *Page) lineOf(at int) int {
 	if p.raw.breaks == nil {
 		p.raw.breaks = breaksOf(p.Body)
 	}
-	line := p.raw.breaks.before(at)
+	return p.lineInFile(p.raw.breaks.before(at))
+}
+
+// lineInFile returns the line, in the file, of a line in Body, which counts from 0.
+func (p *Page) lineInFile(line int) int {
 	if line < len(p.extra) {
 		line -= p.extra[line]
 	} else if n := len(p.extra); n > 0 {
@@ -250,7 +267,7 @@ func titleOf(file string) string {
 	if isIndex(name) && path.Dir(file) != "." {
 		name = path.Base(path.Dir(file))
 	}
-	name = strings.Join(strings.FieldsFunc(unnumbered(name),
+	name = strings.Join(strings.FieldsFunc(unnumbered(strings.ReplaceAll(name, " ", "-")),
 		func(r rune) bool { return r == '-' || r == '_' || r == ' ' }),
 		" ")
 	if name == "" {
@@ -313,48 +330,4 @@ func shorten(text string, limit int) string {
 		cut = len(clip(text, limit))
 	}
 	return strings.TrimRight(text[:cut], " ,;:.") + "…"
-}
-
-// isIndex reports whether a document of this name is the page of its folder.
-func isIndex(name string) bool {
-	switch strings.ToLower(name) {
-	case "index", "readme", "_index":
-		return true
-	}
-	return false
-}
-
-// homeID is the id of the top page. It is not "index", because some readers of sites
-// treat a file of that name as a listing.
-const homeID = "home"
-
-// isHome reports whether a page is the top page.
-func (r *reader) isHome(p *Page) bool {
-	dir, name := path.Split(strings.TrimPrefix(p.File, r.config.root+"/"))
-	return dir == "" && isIndex(strings.TrimSuffix(name, path.Ext(name)))
-}
-
-// idOf returns the id of the page in a file.
-func idOf(file string) string {
-	id := strings.TrimSuffix(file, path.Ext(file))
-	if dir, name := path.Split(id); isIndex(name) {
-		if dir == "" {
-			return homeID
-		}
-		return strings.TrimSuffix(dir, "/")
-	}
-	return id
-}
-
-// unnumbered removes a leading number, as in "01-intro", from a name.
-func unnumbered(name string) string {
-	rest := strings.TrimLeft(name, "0123456789")
-	if rest == name || rest == "" {
-		return name
-	}
-	bare := strings.TrimLeft(rest, "-_. ")
-	if bare != rest && bare != "" && len(name)-len(rest) <= 4 {
-		return bare
-	}
-	return name
 }

@@ -28,10 +28,13 @@ type parsed struct {
 // heading is a heading with its position in the source.
 type heading struct {
 	// level is 1 to 6, and text is without markup.
-	level    int
-	text     string
-	id       string // if the author wrote one
-	at, body int    // where its line begins and ends
+	level int
+	text  string
+	// name is the text with all its spaces, and source its last line as it is in the file, from
+	// which generators make ids.
+	name, source string
+	id           string // if the author wrote one
+	at, body     int    // where its line begins and ends
 }
 
 // span is a range of bytes in the source.
@@ -87,6 +90,7 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 		src:    src,
 		source: source,
 		out:    &parsed{},
+		tag:    " ",
 	}
 	_ = ast.Walk(p.Parse(text.NewReader(src)), w.visit) // visit never fails
 	w.flush()
@@ -220,7 +224,12 @@ type walker struct {
 	buf    bytes.Buffer // the text of the current block
 	at     int          // where it begins
 	links  []span       // those of buf that are in links; the end of an open one is -1
+	tag    string       // what an HTML tag is in buf
 }
+
+// tagMark is what an HTML tag is in the text of a heading: a space there, and nothing in its id. No
+// text has one, as Markdown forbids it.
+const tagMark = "\x00"
 
 // visit is the callback of [ast.Walk].
 func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -349,6 +358,7 @@ func (w *walker) heading(h *ast.Heading) {
 		src:    w.src,
 		source: w.source,
 		out:    &parsed{},
+		tag:    tagMark,
 	}
 	_ = ast.Walk(h, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if n.Type() == ast.TypeInline {
@@ -358,9 +368,13 @@ func (w *walker) heading(h *ast.Heading) {
 	})
 	w.out.code = append(w.out.code, sub.out.code...)
 	w.out.anchors = append(w.out.anchors, sub.out.anchors...)
-	found.text = strings.Join(strings.Fields(sub.buf.String()), " ")
+	found.name = strings.TrimSpace(strings.ReplaceAll(sub.buf.String(), tagMark, ""))
+	found.text = strings.Join(strings.Fields(strings.ReplaceAll(sub.buf.String(), tagMark, " ")), " ")
+	last := h.Lines().At(h.Lines().Len() - 1)
+	found.source = strings.TrimSpace(w.source[last.Start:last.Stop])
 	if m := explicitIDOf(found.text); m != nil {
 		found.text = strings.TrimSuffix(found.text, m[0])
+		found.name = found.text
 		found.id = m[1]
 	}
 	w.out.headings = append(w.out.headings, found)
@@ -436,7 +450,7 @@ func (w *walker) inline(n ast.Node, entering bool) {
 				w.link(tag[1] == 'a')
 			}
 		}
-		w.buf.WriteByte(' ')
+		w.buf.WriteString(w.tag)
 	}
 }
 

@@ -56,7 +56,7 @@ func (f *Folder) Patch(ctx context.Context, old *sitewriter.Recorded) (*sitewrit
 		byID:        make(map[string]*Page),
 		named:       recorded.named,
 		place:       recorded.place,
-		published:   recorded.published,
+		published:   published{base: recorded.base},
 	}, opts)
 	patch, err := p.patch(ctx, changed)
 	return patch, whole(ctx, err)
@@ -231,6 +231,7 @@ func (p *patcher) page(ctx context.Context, page *recordedPage) (*Page, error) {
 		return nil, errWhole
 	}
 	now.ID = page.id
+	now.published = p.reader.publishedPath(now)
 	now.Anchors = page.anchors
 	n := 0
 	for _, s := range now.slots {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"strings"
 )
 
@@ -12,8 +11,10 @@ import (
 type published struct {
 	// base is the address of the documents folder, or "".
 	base string
-	// ending is added to the address of a page, such as ".html".
-	ending string
+	// ending is added to the path of a page, such as ".html", and index to that of a folder.
+	ending, index string
+	// numbered is true if Docusaurus keeps the numbers at the start of names.
+	numbered bool
 }
 
 // CheckBaseURL returns an error unless text can be [Options].BaseURL: an http or https address below
@@ -72,37 +73,7 @@ func (m *maker) link(p *Page) string {
 	if base == "" {
 		return ""
 	}
-	route := m.set.route(p)
-	if route == homeID && p.ID == homeID || route == "" {
-		return base
-	}
-	return base + strings.TrimPrefix(uriOf(route), Scheme) + m.set.published.ending
-}
-
-// route returns the path under which a page is published: its id, unless its front matter
-// sets another one for the publishing system.
-func (s *Set) route(p *Page) string {
-	slug := p.front.slug
-	id := p.ID
-	switch {
-	case s.System == renderedSystem:
-		if dir, name := path.Split(p.File); isIndex(strings.TrimSuffix(name, path.Ext(name))) {
-			return dir
-		}
-		return p.File
-	case (s.System == "docusaurus" || s.System == "hugo") && strings.HasPrefix(slug, "/"):
-		return strings.Trim(slug, "/")
-	case s.System == "docusaurus" && slug != "":
-		return path.Join(path.Dir(id), slug)
-	case s.System == "docusaurus" && p.front.id != "" && id != homeID:
-		return path.Join(path.Dir(id), p.front.id)
-	case s.System == "hugo" && id != homeID:
-		if slug != "" {
-			id = path.Join(path.Dir(id), slug)
-		}
-		return strings.ToLower(strings.ReplaceAll(id, " ", "-"))
-	}
-	return id
+	return base + strings.TrimPrefix(uriOf(p.published), Scheme)
 }
 
 // linked returns text followed by the published address of its page.
@@ -120,18 +91,7 @@ func (m *maker) absolute(text string) string {
 	if m.base() == "" || !strings.Contains(text, Scheme) {
 		return text
 	}
-	var b strings.Builder
-	for at := 0; at < len(text); {
-		line, next := lineAt(text, at)
-		if mark := fenceMark(line); mark != "" {
-			next = fenceEnd(text, next, mark)
-			b.WriteString(text[at:next])
-		} else {
-			b.WriteString(m.absoluteLinks(text[at:next]))
-		}
-		at = next
-	}
-	return b.String()
+	return outsideFences(text, m.absoluteLinks)
 }
 
 // absoluteLinks replaces the targets of links in a line, inline and in definitions.

@@ -42,7 +42,8 @@ type reader struct {
 	images   map[string]*Image  // nil for one that is not stored
 	cache    *cache
 	imageSum int64
-	began    time.Time // before the files were listed
+	began    time.Time   // before the files were listed
+	dated    atomic.Bool // the day decides whether some pages are published
 }
 
 // Read reads the documents of a folder. File names in findings begin with prefix. It
@@ -81,16 +82,27 @@ func (r *reader) find(ctx context.Context, given *config) ([]document, error) {
 	}
 	documents := r.chooseForm(found)
 	if r.config == nil {
-		r.config = findConfig(r.fsys, r.files, "")
+		r.config = findConfig(r.fsys, r.files, r.opts.MkDocsConfig)
+		if name := r.opts.MkDocsConfig; name != "" && r.config.file != name {
+			return nil, fmt.Errorf("the configuration %s of MkDocs is not for this folder: its docs_dir is another one", name)
+		}
+	}
+	if r.config.outside != "" {
+		return nil, errors.New(r.config.outside)
 	}
 	r.system = r.config.system
+	if r.config.headings.name == "" {
+		r.config.headings.name = r.system
+	}
 	r.set.System = r.system
 	for _, d := range documents {
 		r.set.used.documents++
 		r.set.used.bytes += d.size
 	}
 	r.findUnrendered()
-	return r.choose(documents), nil
+	documents = r.choose(documents)
+	r.readCascades(documents)
+	return documents, nil
 }
 
 // findUnrendered reports the documents that are read in rendered form only.
@@ -135,6 +147,7 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 	r.route(pages)
 	r.sequence()
 	r.navigate(pages)
+	r.reportPlugins(pages)
 	for _, p := range r.set.Pages {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -299,16 +312,38 @@ func (r *reader) choose(documents []document) []document {
 	if r.system == renderedSystem {
 		return documents
 	}
+	var unlisted []string
+	defer func() { r.noteUnlisted(unlisted) }()
 	return slices.DeleteFunc(documents, func(d document) bool {
 		base := path.Base(d.file)
 		inside := r.config.root == "" || strings.HasPrefix(d.file, r.config.root+"/")
 		partial := strings.HasPrefix(base, "_") && !strings.HasPrefix(base, "_index.")
 		partial = partial || r.system == "docusaurus" && strings.Contains("/"+d.file, "/_")
 		download := r.system != "" && isConverted(d.file) && !convert.IsNotebook(d.file)
-		return !inside || partial || download || strings.HasPrefix(d.file, ".vitepress/") ||
+		unpublished := inside && r.config.unpublished.has(r.belowRoot(d.file), r.opts.Drafts)
+		if unpublished && r.system == "mdbook" {
+			unlisted = append(unlisted, d.file)
+		}
+		return !inside || unpublished || partial || download || strings.HasPrefix(d.file, ".vitepress/") ||
 			strings.Contains(d.file, "/.vitepress/") ||
-			r.system == "mdbook" && base == "SUMMARY.md"
+			r.system == "mdbook" && base == "SUMMARY.md" || r.isReplaced(d.file)
 	})
+}
+
+// noteUnlisted reports the documents that mdBook does not publish.
+func (r *reader) noteUnlisted(names []string) {
+	if len(names) > 0 {
+		r.set.Report.Add(finding(ruleUnpublished.As(check.Note), r.place(slices.Min(names)), 0, "list them in SUMMARY.md",
+			"documents that SUMMARY.md does not list are skipped, as by mdBook: %d", len(names)))
+	}
+}
+
+// belowRoot returns the path of a document below the root of the documents, by its name on disk.
+func (r *reader) belowRoot(file string) string {
+	if r.opts.actual != nil {
+		file = r.opts.actual(file)
+	}
+	return strings.TrimPrefix(file, r.config.root+"/")
 }
 
 // maxRoom is how much room for the contents of a file is kept for the next.
@@ -425,14 +460,7 @@ func (r *reader) place(file string) string {
 func (r *reader) name(pages []*Page) {
 	for _, p := range pages {
 		file := strings.TrimPrefix(p.File, r.config.root+"/")
-		id := idOf(file)
-		if r.system == "docusaurus" {
-			parts := strings.Split(id, "/")
-			for i := range parts {
-				parts[i] = unnumbered(parts[i])
-			}
-			id = strings.Join(parts, "/")
-		}
+		id := r.idOf(file)
 		for _, other := range []string{strings.TrimSuffix(file, path.Ext(file)), file} {
 			if r.set.byID[id] == nil && path.Base(id) != "index" {
 				break
@@ -444,6 +472,7 @@ func (r *reader) name(pages []*Page) {
 			id = other
 		}
 		p.ID = id
+		p.published = r.publishedPath(p)
 		p.place = r.opts.uriPlace
 		r.set.byID[id] = p
 	}

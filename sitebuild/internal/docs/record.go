@@ -19,7 +19,7 @@ import (
 )
 
 // recordFormat is increased when the form of a record changes, or what Patch relies on.
-const recordFormat = 1
+const recordFormat = 2
 
 // racy is how much older than its reading a file must be to be unchanged if its stamp is.
 const racy = 2500 * time.Millisecond
@@ -89,6 +89,7 @@ func (r *reader) record(pages []*Page) {
 		isPage[p.File] = true
 	}
 	r.set.others, r.set.unsettled = r.otherFiles(func(file string) bool { return isPage[file] })
+	r.set.unsettled = r.set.unsettled || r.dated.Load()
 	r.set.prefixed = r.place
 	for _, p := range pages {
 		info := r.files[p.File]
@@ -158,7 +159,7 @@ func (m *maker) recorded(beside pagecache.Key) [][]byte {
 		system:      m.set.System,
 		named:       m.set.named,
 		place:       m.set.place,
-		published:   m.set.published,
+		base:        m.set.published.base,
 		others:      m.set.others,
 		beside:      beside,
 	}
@@ -205,7 +206,8 @@ func compareText(a, b string) int {
 type record struct {
 	// These are of the set.
 	title, description, language, system, named, place string
-	published                                          published
+	// base is the address of the documents, or "".
+	base string
 	// others is the hash of the stamps of all files in the folder that are no pages, and beside
 	// that of navigation files in other places.
 	others, beside pagecache.Key
@@ -225,7 +227,7 @@ func (r *record) encode() []byte {
 		}
 	}
 	e := encoder{out: make([]byte, 0, size)}
-	e.text(r.title, r.description, r.language, r.system, r.named, r.place, r.published.base, r.published.ending,
+	e.text(r.title, r.description, r.language, r.system, r.named, r.place, r.base,
 		string(r.others[:]), string(r.beside[:]))
 	e.number(r.size, len(r.pages))
 	for _, p := range r.pages {
@@ -256,7 +258,7 @@ func decodeRecord(data []byte) (*record, bool) {
 	d := decoder{rest: string(data)}
 	r := &record{}
 	for _, text := range []*string{&r.title, &r.description, &r.language, &r.system, &r.named, &r.place,
-		&r.published.base, &r.published.ending} {
+		&r.base} {
 		*text = d.text()
 	}
 	r.others = d.key()

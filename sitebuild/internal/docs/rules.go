@@ -20,7 +20,11 @@ var (
 	ruleSymlink    = rules.Note("docs/symlink", "a document or a folder that is a symbolic link")
 	ruleTooLarge   = rules.Warning("docs/too-large",
 		"a document of more than 4 MiB, or a notebook, Word document or PDF of more than 64 MiB")
-	ruleInclude    = rules.Warning("docs/include", "an included file that is missing from the folder")
+	ruleInclude     = rules.Warning("docs/include", "an included file that is missing from the folder")
+	ruleStatement   = rules.Warning("docs/statement", "an import or export of MDX without an end, which is kept as text")
+	ruleUnpublished = rules.Warning("docs/unpublished",
+		"a setting that keeps pages unpublished and cannot be applied, and the pages omitted because of it")
+	rulePlugin     = rules.Warning("docs/plugin", "text that a plugin of MkDocs writes, which is missing")
 	ruleNavigation = rules.Warning("docs/navigation",
 		"an unreadable navigation file; a note for a part that only running it determines")
 	ruleVariant     = rules.Warning("docs/variant", "a version or language without documents")
@@ -28,6 +32,8 @@ var (
 	ruleNavMissing  = rules.Warning("docs/nav-missing", "a missing page in the navigation")
 	rulePageLeftOut = rules.Warning("docs/page-left-out",
 		"a page of a website or an `llms.txt` that cannot be fetched; a note if it is on another host")
+	rulePageUnavailable = rules.Error("docs/page-unavailable",
+		"a page or sitemap that its host fails to deliver, so that the site would be built without")
 )
 
 // Rules returns the rules for documents.

@@ -3,6 +3,7 @@ package docs_test
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
@@ -45,5 +46,28 @@ func TestSearchOptions(t *testing.T) {
 		if got := call(t, s, "search", query); !strings.Contains(got, want) {
 			t.Errorf("search %s = %s, want %q in it", query, got, want)
 		}
+	}
+}
+
+// TestSearchFollowsLinks: of two pages with the same words, the one that another such page links to comes first.
+func TestSearchFollowsLinks(t *testing.T) {
+	files := fstest.MapFS{
+		"index.md": {
+			Data: []byte("# Kettle\n\nMore about the spout is [here](parts/second.md) and [there](parts/second.md#spout).\n"),
+		},
+		"parts/first.md":  {Data: []byte("# First\n\n## Spout\n\nThe spout is short.\n")},
+		"parts/second.md": {Data: []byte("# Second\n\n## Spout\n\nThe spout is short.\n")},
+		"parts/third.md":  {Data: []byte("# Third\n\nSee the [first part](first.md).\n")},
+	}
+	s := opened(t, written(t, files, nil))
+	got := call(t, s, "search", `{"query":"short"}`)
+	first, second := strings.Index(got, "path: parts/first"), strings.Index(got, "path: parts/second")
+	if first < 0 || second < 0 || first > second {
+		t.Fatalf("no page about it links to one: %s", got)
+	}
+	got = call(t, s, "search", `{"query":"spout"}`)
+	first, second = strings.Index(got, "path: parts/first"), strings.Index(got, "path: parts/second")
+	if first < 0 || second < 0 || second > first {
+		t.Errorf("the home page links to the second: %s", got)
 	}
 }

@@ -60,11 +60,15 @@ type Page struct {
 	Keywords []string
 	// Anchors are the texts of links to the page from other pages.
 	Anchors []string
+	// Links are the IDs of the pages that the page links to, one for each link.
+	Links []string
 	// Unsearched excludes the page from search.
 	Unsearched bool
 
 	// place is what precedes ID in the URI: that of the edition, such as "@2.1/", or "".
 	place string
+	// published is the path of its address, see [reader.publishedPath].
+	published string
 	// front is kept until the navigation is known, and raw until the page is complete.
 	front *frontMatter
 	lines int             // number of lines of File before Body
@@ -79,14 +83,15 @@ type Page struct {
 	key   pagecache.Key
 	// includes is true if the page depends on other files.
 	includes bool
+	plugins  []string // of MkDocs, whose parts of the page are missing
 	// recorded is what a record needs, or nil if none is wanted.
 	recorded *recordedPage
 }
 
 // Section is a part of a page.
 type Section struct {
-	// Slug identifies the section within the page, like a heading's anchor on GitHub:
-	// "changing-them", "changing-them-1".
+	// Slug identifies the section within the page. It is the id that the documentation system gives
+	// the heading, or GitHub without a system: "changing-them", "changing-them-1".
 	Slug, Heading string
 	// Level is the heading's level, 1 to 6; 0 for the text before the first heading.
 	Level int

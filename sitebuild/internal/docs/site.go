@@ -224,7 +224,7 @@ func (m *maker) indexOptions() *search.Options {
 		Language:    m.set.Language,
 		Hint:        hint,
 		RowsPerFile: 2, // one would be a file for each page, beside that of the resource
-		TermBytes:   4 << 10,
+		TermBytes:   2 << 10,
 		Synonyms:    m.opts.Search.Synonyms,
 	}
 	if m.set.cache != nil && m.opts.CacheDir != "" {
@@ -258,6 +258,7 @@ func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder,
 		if err := b.AddAnalysis(p.ID, a, rows); err != nil {
 			return nil, err
 		}
+		b.Link(p.Links)
 		if p.recorded != nil {
 			p.recorded.number = number
 		}
@@ -445,8 +446,8 @@ func (m *maker) pathMeta() json.RawMessage {
 // crossed reports whether a page is published under another page's path.
 func (m *maker) crossed() bool {
 	for _, p := range m.set.Pages {
-		other := m.set.byID[m.set.route(p)]
-		if other != nil && other != p {
+		other := m.set.byID[withoutEnding(p.published)]
+		if other != nil && other != p && other.published != p.published {
 			return true
 		}
 	}
@@ -568,10 +569,7 @@ func (m *maker) answersOf(p *Page, yield func(*sitewriter.Answer, error) bool) b
 func (m *maker) twin(p *Page, text string) *sitewriter.Twin {
 	address := m.link(p)
 	if address == "" {
-		address = "/" + m.set.route(p) + m.set.published.ending
-		if p.ID == homeID {
-			address = "/"
-		}
+		address = "/" + p.published
 	}
 	return &sitewriter.Twin{
 		Address: address,

@@ -524,7 +524,7 @@ func TestUnusualFiles(t *testing.T) {
 		"x/d\xe9: the folder is skipped: its name is not UTF-8 [docs/unreadable]",
 		"x/latest: documents below it are skipped: it is a symbolic link, which is not followed [docs/symlink]",
 		"x/link.md: the document is skipped: it is a symbolic link, which is not followed [docs/symlink]",
-		"x/list.md: the front matter has no names: want lines such as title: Text [docs/front-matter]",
+		"x/list.md: the text between two lines of --- is not front matter and stays on the page [docs/front-matter]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

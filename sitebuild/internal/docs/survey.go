@@ -24,7 +24,7 @@ func survey(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts
 			File:  d.file,
 			front: &frontMatter{},
 		}
-		if r.isHome(p) {
+		if r.isHome(d.file) {
 			source, err := r.text(d.file)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):

@@ -20,13 +20,13 @@ type files map[string]fs.FileInfo
 // maxConfig bounds the size of a navigation file in bytes.
 const maxConfig = 4 << 20
 
-// findConfig returns the configuration in the navigation files in fsys. docs is the
-// folder of the documents if it is already known, or "".
-func findConfig(fsys fs.FS, there files, docs string) *config {
+// findConfig returns the configuration in the navigation files in fsys. mkdocs is the name of that of
+// MkDocs, or "" for the usual one.
+func findConfig(fsys fs.FS, there files, mkdocs string) *config {
 	d := &detector{
-		fsys:  fsys,
-		there: there,
-		docs:  docs,
+		fsys:       fsys,
+		there:      there,
+		mkdocsFile: mkdocs,
 	}
 	for _, look := range []func() *config{d.mkdocs, d.docusaurus, d.vitepress, d.mdbook, d.hugo} {
 		if c := look(); c != nil {
@@ -42,8 +42,9 @@ type detector struct {
 	fsys  fs.FS
 	there files
 	docs  string
-	// mkdocsDir is the folder configured in mkdocs.yml.
-	mkdocsDir string
+	// mkdocsFile is the name of the configuration of MkDocs, or "" for mkdocs.yml, and mkdocsDir the
+	// folder that it names.
+	mkdocsFile, mkdocsDir string
 }
 
 // find returns the first of the files that exists.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 )
 
 // docusaurus finds the versions and locales of a project of Docusaurus, and of mike, which has
@@ -20,27 +21,28 @@ func (f *finder) docusaurus(there files) bool {
 	if main == "" {
 		return false
 	}
-	root := d.script(&config{}, main).root
+	file := d.script(&config{}, main)
+	root := file.root
 	locale := cmp.Or(root.Get("i18n", "defaultLocale").String(), "en")
+	settings, _ := docusaurusSettings(root)
 	var names []string
-	if json.Unmarshal([]byte(d.read("versions.json")), &names) != nil || !isFolderIn(f.fsys, "versioned_docs") {
-		names = nil
+	if isFolderIn(f.fsys, "versioned_docs") {
+		names = file.publishedVersions(settings, d.read("versions.json"))
 	}
-	last := ""
-	label := "next"
-	f.current = "docs"
-	for _, preset := range root.Get("presets").Elements() {
-		if len(preset.Items) == 2 {
-			docs := preset.Items[1].Get("docs")
-			f.current = path.Clean(cmp.Or(docs.Get("path").String(), f.current))
-			last = cmp.Or(docs.Get("lastVersion").String(), last)
-			label = cmp.Or(docs.Get("versions", "current", "label").String(), label)
+	routes := make(map[string]string)
+	for _, m := range settings.Get("versions").Fields() {
+		if route := m.Value.Get("path"); route != nil {
+			routes[m.Key] = strings.Trim(route.String(), "/")
 		}
 	}
+	last := settings.Get("lastVersion").String()
+	label := cmp.Or(settings.Get("versions", "current", "label").String(), "next")
+	f.current = docsPath(settings)
 	for _, name := range names {
-		f.versions = append(f.versions, Variant{Name: name, Folder: "versioned_docs/version-" + name})
+		f.versions = append(f.versions, Variant{Name: name, Folder: versionedDocs + name})
 	}
 	switch {
+	case file.withoutCurrent(settings, names):
 	case !isFolderIn(f.fsys, f.current):
 		if len(f.versions) == 0 {
 			return false // translations without their originals
@@ -52,6 +54,20 @@ func (f *finder) docusaurus(there files) bool {
 		}
 	}
 	toFront(f.versions, called(last))
+	f.routes = make(map[string]string)
+	for i, v := range f.versions {
+		name, route := v.Name, v.Name
+		if v.Folder == f.current {
+			name, route = "current", "next"
+		}
+		if i == 0 {
+			route = ""
+		}
+		if own, ok := routes[name]; ok {
+			route = own
+		}
+		f.routes[v.Folder] = route
+	}
 	if others, err := fs.ReadDir(f.fsys, "i18n"); err == nil {
 		for _, other := range others {
 			if other.IsDir() && other.Name() != locale &&

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"cmp"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -23,8 +24,9 @@ func (d *detector) vitepress() *config {
 		return nil
 	}
 	c := &config{
-		system: "vitepress",
-		file:   file,
+		system:    "vitepress",
+		file:      file,
+		published: published{ending: ".html", index: "/"},
 	}
 	if strings.HasPrefix(file, "docs/") {
 		c.root = "docs"
@@ -37,9 +39,20 @@ func (d *detector) vitepress() *config {
 	c.title = f.root.Get("title").String()
 	c.description = f.root.Get("description").String()
 	c.language = f.root.Get("lang").String()
-	if dir := f.root.Get("srcDir").String(); dir != "" && !strings.HasPrefix(path.Clean(dir), "..") {
-		c.root = path.Join(c.root, dir)
+	if f.root.Get("cleanUrls").True() {
+		c.published.ending = ""
 	}
+	if dir := f.root.Get("srcDir").String(); dir != "" {
+		if root := path.Join(c.root, dir); fs.ValidPath(root) && !path.IsAbs(dir) {
+			c.root = root
+			if root == "." {
+				c.root = ""
+			}
+		} else {
+			c.leads("srcDir", dir)
+		}
+	}
+	c.unpublished.never = omit(c.unpublished.never, f.ignores("srcExclude", f.root.Get("srcExclude")))
 	bar := cmp.Or(f.root.Get("themeConfig", "sidebar"),
 		f.root.Get("locales", "root", "themeConfig", "sidebar"))
 	if bar == nil && strings.Contains(f.text, "sidebar") {

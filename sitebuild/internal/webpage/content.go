@@ -273,11 +273,11 @@ var junkClasses = wordSet(
 	"section-number",
 	"navheader", "navfooter", "breadcrumb", "breadcrumbs", "theme-doc-breadcrumbs", "wy-breadcrumbs",
 	"sphinxsidebar", "md-sidebar", "md-source-file", "md-content__button", "md-feedback", "rst-footer-buttons",
-	"related", "toc", "tocnav", "table-of-contents", "contents-toc", "theme-doc-toc-mobile", "pagination-nav",
+	"toc", "tocnav", "table-of-contents", "contents-toc", "theme-doc-toc-mobile", "pagination-nav",
 	"theme-doc-footer", "theme-edit-this-page", "edit-this-page", "edit-page-link", "prev-next-buttons",
 	"prev-next-area", "VPDocFooter", "VPDocAside", "page-nav", "prev-next", "docs-nav",
-	"linenos", "linenodiv", "lineno", "line-numbers", "gutter", "copybtn", "copy-button", "copy",
-	"topNav", "bottomNav", "subNav", "sub-nav", "legalCopy", "legal-copy", "navPadding", "src-link", "src", "srclink",
+	"linenos", "linenodiv", "lineno", "line-numbers", "gutter", "copybtn", "copy-button",
+	"topNav", "bottomNav", "subNav", "sub-nav", "legalCopy", "legal-copy", "navPadding", "src-link", "srclink",
 	"notable-traits-tooltiptext", "out-of-band", "hideme", "collapse-toggle", "sr-only", "visually-hidden",
 	"visuallyhidden", "show-sr",
 	"picker-header", "alt-docs", "mobile-nav-trigger", "nav-chapters", "dynheader-toggle")
@@ -289,9 +289,14 @@ var junkIDs = wordSet("toc", "toctitle", "table-of-contents", "nav-path", "sideb
 // isJunk reports whether an element is not content.
 func isJunk(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Nav, atom.Button, atom.Form, atom.Svg,
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Nav, atom.Button, atom.Svg,
 		atom.Iframe, atom.Object, atom.Select, atom.Textarea, atom.Dialog, atom.Head:
 		return true
+	case atom.Form:
+		m := measure(n) // some hosts put whole pages into a form
+		if !m.heading && m.text <= littleText {
+			return true
+		}
 	case atom.Footer:
 		return !within(n, atom.Blockquote)
 	case atom.Input:
@@ -301,7 +306,7 @@ func isJunk(n *html.Node) bool {
 	case "navigation", "search", "doc-toc", "tooltip":
 		return true
 	}
-	if hasAnyClass(n, junkClasses) && !isHeading(n) ||
+	if hasAnyClass(n, junkClasses) && !isHeading(n) || isSmallJunk(n) ||
 		hasAttr(n, "hidden") && attr(n, "hidden") != "until-found" {
 		return true
 	}
@@ -314,6 +319,80 @@ func isJunk(n *html.Node) bool {
 	return n.DataAtom == atom.A &&
 		attr(n, "aria-hidden") == "true" &&
 		attr(n, "href") != ""
+}
+
+// littleText is the most text outside of links, in bytes, that the labels of a form have. Lists of
+// related pages have less, and controls hardly any.
+const (
+	littleText = 200
+	listText   = 80
+	buttonText = 40
+)
+
+// isSmallJunk reports whether an element is not content by its class and its size: the words are also
+// classes of content.
+func isSmallJunk(n *html.Node) bool {
+	switch {
+	case hasClass(n, "related"):
+		return measure(n).text <= listText
+	case hasClass(n, "copy", "src") && !isBlockOfText(n) && !isHeading(n):
+		m := measure(n)
+		return !m.heading && !m.block && m.text+m.linked <= buttonText
+	}
+	return false
+}
+
+// measures are what an element contains.
+type measures struct {
+	// heading and block report whether there is a heading, and another block of text.
+	heading, block bool
+	// text is the number of bytes of text outside of links, and linked of that in links.
+	text, linked int
+	left         int // nodes that may still be visited
+}
+
+// measure returns what an element contains, except what people enter. What is too large to be visited is
+// text.
+func measure(n *html.Node) *measures {
+	m := &measures{left: 2000}
+	for c := range n.ChildNodes() {
+		if m.left < 0 {
+			break
+		}
+		m.add(c, false, 0)
+	}
+	if m.left < 0 {
+		m.text += 1 << 20
+	}
+	return m
+}
+
+// add adds a node, which is in a link or not.
+func (m *measures) add(n *html.Node, inLink bool, depth int) {
+	if m.left--; m.left < 0 || depth > maxDepth {
+		return
+	}
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Nav, atom.Button, atom.Svg, atom.Select,
+		atom.Textarea:
+		return
+	case atom.A:
+		inLink = true
+	}
+	m.heading = m.heading || isHeading(n)
+	m.block = m.block || isBlockOfText(n)
+	switch {
+	case n.Type == html.TextNode && inLink:
+		m.linked += len(strings.TrimSpace(n.Data))
+	case n.Type == html.TextNode:
+		m.text += len(strings.TrimSpace(n.Data))
+	}
+	for c := range n.ChildNodes() {
+		if m.left < 0 {
+			return
+		}
+		m.add(c, inLink, depth+1)
+	}
 }
 
 // wordSet returns a set of words.

@@ -131,24 +131,29 @@ func (p *Page) readMeta(n *html.Node) {
 }
 
 // Links returns the targets of all links of a page, as they stand, also of those outside of
-// its content. The time is proportional to its size.
-func Links(source []byte) []string {
-	var links []string
+// its content, and the address in its base element, or "": links are relative to it. The time is
+// proportional to the size of the page.
+func Links(source []byte) (links []string, base string) {
 	tokens := html.NewTokenizer(bytes.NewReader(source))
 	for {
 		switch tokens.Next() {
 		case html.ErrorToken:
-			return links
+			return links, base
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, more := tokens.TagName()
-			if string(name) != "a" && string(name) != "area" {
+			isBase := string(name) == "base"
+			if !isBase && string(name) != "a" && string(name) != "area" {
 				continue
 			}
 			for more {
 				var key, value []byte
 				key, value, more = tokens.TagAttr()
-				if string(key) == "href" {
-					links = append(links, string(bytes.TrimSpace(value)))
+				switch target := string(bytes.TrimSpace(value)); {
+				case string(key) != "href":
+				case !isBase:
+					links = append(links, target)
+				case base == "":
+					base = target
 				}
 			}
 		}

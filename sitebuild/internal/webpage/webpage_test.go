@@ -72,6 +72,29 @@ b
 				`<footer>Imprint</footer>`,
 			"Text.\n",
 		},
+		"forms": {
+			`<form role="search"><label>Search</label><input><select><option>` + strings.Repeat("Version ", 50) +
+				`</select></form><form><p>Subscribe: <input></p></form><p>Text.</p>`,
+			"Text.\n",
+		},
+		"a page in a form": {
+			`<form id="aspnetForm"><input type="hidden" value="x"><div><h1>Install</h1><p>Text.</p></div></form>`,
+			"# Install\n\nText.\n",
+		},
+		"text in a form": {
+			`<form><div><p>` + strings.Repeat("Words. ", 40) + `</p></div></form>`,
+			strings.TrimSpace(strings.Repeat("Words. ", 40)) + "\n",
+		},
+		"classes of controls, and of text": {
+			`<h1>A<a class="src" href="a.rs">source</a></h1><span class="copy">Copy</span><div class="copy"><p>One.</p></div>` +
+				`<p class="copy">Two.</p><pre class="src src-go">f()</pre>`,
+			"# A\n\nOne.\n\nTwo.\n\n```\nf()\n```\n",
+		},
+		"related pages, and text about what is related": {
+			`<div class="related"><h3>Navigation</h3><ul><li><a href="b.html">The next page</a> |</li></ul></div>` +
+				`<section class="related"><h2>Rivers</h2><p>` + strings.Repeat("Water flows. ", 10) + `</p></section>`,
+			"## Rivers\n\n" + strings.TrimSpace(strings.Repeat("Water flows. ", 10)) + "\n",
+		},
 		"tabs, of which one is shown": {
 			`<div class="tabs-container"><ul role="tablist"><li role="tab">npm</li><li role="tab">yarn</li></ul><div>` +
 				`<div role="tabpanel"><pre>npm i</pre></div><div role="tabpanel" hidden><pre>yarn add</pre></div></div></div>` +
