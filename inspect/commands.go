@@ -2,7 +2,10 @@ package inspect
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/process"
 )
 
 // verb is a command line of Slipway that is useful for a source. The page shows it, and has
@@ -28,19 +31,23 @@ func (in *Inspector) serveCommands(w http.ResponseWriter, r *http.Request) error
 	return answer(w, map[string]any{"commands": commandsFor(t.src)})
 }
 
+// commandLine returns a command for a source, whose words are before the flags of the command, or
+// after them if they are those of a program.
+func commandLine(source []string, before, flags string) string {
+	words := []string{before, process.SourceWords(source), flags}
+	if len(source) > 0 && source[0] == "--" {
+		words[1], words[2] = words[2], words[1]
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
 // commandsFor returns the commands for a source, as it is named on the command line.
 func commandsFor(src *Source) []verb {
-	source := src.Argument
-	if source == "" || src.isRecording() {
+	if len(src.Argument) == 0 || src.isRecording() {
 		return []verb{}
 	}
-	program := ""
-	if strings.HasPrefix(source, "-- ") {
-		program = " " + source
-		source = ""
-	}
 	line := func(before, after string) string {
-		return strings.Join(strings.Fields(before+" "+source+" "+after), " ") + program
+		return commandLine(src.Argument, before, after)
 	}
 	lockable := src.Lock.Name != "" && src.Lock.Definitions == ""
 	freeze := line("slipway site freeze", "-o site")

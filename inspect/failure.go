@@ -86,7 +86,7 @@ func (in *Inspector) explain(err error) *Failure {
 	if errors.As(err, &rpc) {
 		f.RPC = int(rpc.Code)
 		f.Text = in.clean(rpc.Message)
-		f.Data = rpc.Data
+		f.Data = in.feed.redactor.JSON(rpc.Data)
 	}
 	var status *client.StatusError
 	if errors.As(err, &status) {

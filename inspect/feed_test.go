@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -291,6 +292,36 @@ func TestForgetsStepsAndStreams(t *testing.T) {
 	steps := target.state().Steps
 	if len(steps) != maxSteps || steps[maxSteps-1].Seq != 2*maxSteps {
 		t.Errorf("%d steps, the last is %+v", len(steps), steps[len(steps)-1])
+	}
+}
+
+// An upload that stalls ends, and others then open their recordings.
+func TestStalledUpload(t *testing.T) {
+	in := newExchangeTap(t).in
+	in.uploadPatience = time.Second
+	server := httptest.NewServer(in)
+	defer server.Close()
+	const log = `{"mcplog":1}` + "\n{}\n"
+	body, stalled := io.Pipe()
+	defer stalled.Close()
+	first := make(chan int)
+	upload := func(body io.Reader) int {
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/open", body)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return 0 // the connection is closed
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	go func() { first <- upload(body) }()
+	_, _ = io.WriteString(stalled, log) // so it has begun
+	if got := upload(strings.NewReader(log)); got != http.StatusOK {
+		t.Errorf("an upload beside one that stalls: %d", got)
+	}
+	if got := <-first; got == http.StatusOK {
+		t.Error("an upload that stalls is accepted")
 	}
 }
 

@@ -101,6 +101,7 @@ func (in *Inspector) serveOpen(w http.ResponseWriter, r *http.Request) error {
 	}
 	in.opening.Lock()
 	defer in.opening.Unlock()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(in.uploadPatience)) // others wait
 	rec, err := mcplog.ReadMax(http.MaxBytesReader(w, r.Body, maxRecording), in.maxOpened-in.opened)
 	var large *http.MaxBytesError
 	if errors.As(err, &large) || errors.Is(err, mcplog.ErrTooLarge) {
@@ -304,7 +305,7 @@ type copied struct {
 	body  []byte
 	// params are those of the request.
 	params   json.RawMessage
-	argument string // of the source on the command line
+	argument []string // the source on the command line
 	// url and headers are those of the HTTP request, if there was one.
 	url     string
 	headers http.Header
@@ -348,18 +349,11 @@ func (c *copied) curl() (string, error) {
 // slipway returns a command line of Slipway that does the same.
 func (c *copied) slipway() (string, error) {
 	name := mcplog.RequestName(c.params)
-	source := c.argument
-	command := ""
-	if rest, ok := strings.CutPrefix(source, "-- "); ok {
-		source = ""
-		command = " -- " + rest
-	}
 	if strings.HasPrefix(name, "-") {
 		return "", badRequest("this call has no command: slipway would take the name %q for a flag", name)
 	}
-	join := func(words ...string) string { return strings.Join(words, " ") + command }
-	if source != "" {
-		source = " " + source
+	line := func(verb string, words ...string) string {
+		return commandLine(c.argument, "slipway "+verb, strings.Join(words, " "))
 	}
 	switch c.frame.Method {
 	case "tools/call":
@@ -367,17 +361,17 @@ func (c *copied) slipway() (string, error) {
 		if raw := memberOf(c.params, "arguments"); raw != nil {
 			arguments = string(raw)
 		}
-		return join("slipway call"+source, process.ShellWord(name), "--json-args", process.ShellWord(arguments)), nil
+		return line("call", process.ShellWord(name), "--json-args", process.ShellWord(arguments)), nil
 	case "resources/read":
-		return join("slipway read"+source, process.ShellWord(name)), nil
+		return line("read", process.ShellWord(name)), nil
 	case "prompts/get":
-		words := []string{"slipway prompt" + source, process.ShellWord(name)}
+		words := []string{process.ShellWord(name)}
 		for _, m := range fieldsOf(memberOf(c.params, "arguments")) {
 			words = append(words, process.ShellWord(m[0]+"="+m[1]))
 		}
-		return join(words...), nil
+		return line("prompt", words...), nil
 	case "tools/list", "resources/list", "prompts/list":
-		return join("slipway ls" + source), nil
+		return line("ls"), nil
 	}
 	return "", badRequest("slipway has no command for %s", c.frame.Method)
 }
@@ -430,15 +424,18 @@ func (c *copied) saved() string {
 }
 
 // openArgument returns the argument of open.Open in Go.
-func openArgument(argument string) string {
-	if rest, ok := strings.CutPrefix(argument, "-- "); ok {
-		words := strings.Fields(rest)
-		for i, w := range words {
-			words[i] = strconv.Quote(strings.Trim(w, "'"))
-		}
-		return "open.Command([]string{" + strings.Join(words, ", ") + "})"
+func openArgument(argument []string) string {
+	switch {
+	case len(argument) == 0:
+		return `"SOURCE"`
+	case argument[0] != "--":
+		return strconv.Quote(filepath.ToSlash(argument[0]))
 	}
-	return strconv.Quote(strings.Trim(filepath.ToSlash(argument), "'"))
+	var words []string
+	for _, w := range argument[1:] {
+		words = append(words, strconv.Quote(w))
+	}
+	return "open.Command([]string{" + strings.Join(words, ", ") + "})"
 }
 
 // goName returns a name for a test.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,10 +66,11 @@ type Inspector struct {
 	completions sync.Map
 
 	// opening guards opened, the memory of the recordings that the page has opened, which maxOpened
-	// limits.
-	opening   sync.Mutex
-	opened    int
-	maxOpened int
+	// limits. An upload may take uploadPatience.
+	opening        sync.Mutex
+	opened         int
+	maxOpened      int
+	uploadPatience time.Duration
 
 	mu sync.Mutex
 	// targets are the sources; the ID of one is its index plus 1. They are only added.
@@ -90,7 +92,8 @@ func Handler(sources []*Source, opts *Options) *Inspector {
 		asks:    newAskList(),
 		calls:   newCallList(),
 
-		maxOpened: maxRecording,
+		maxOpened:      maxRecording,
+		uploadPatience: time.Minute,
 	}
 	if opts != nil {
 		in.opts = *opts
@@ -153,7 +156,10 @@ func (in *Inspector) addSource(src *Source) *target {
 	in.mu.Lock()
 	shown := *src
 	shown.Label = in.clean(src.Label)
-	shown.Argument = in.clean(src.Argument)
+	shown.Argument = slices.Clone(src.Argument)
+	for i, word := range shown.Argument {
+		shown.Argument[i] = in.clean(word)
+	}
 	t := newTarget(in, len(in.targets)+1, &shown)
 	in.targets = append(in.targets, t)
 	in.mu.Unlock()

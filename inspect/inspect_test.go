@@ -54,6 +54,7 @@ func newOffice() *office {
 			tool("big", `{"type":"object"}`),
 			tool("hang", `{"type":"object"}`),
 			tool("secret", `{"type":"object"}`),
+			tool("denied", `{"type":"object"}`),
 			tool("count", `{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`),
 			tool("essays", `{"type":"object","properties":{"n":{"type":"integer"}}}`),
 		},
@@ -93,6 +94,12 @@ func (o *office) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 	case "hang":
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case "denied":
+		return nil, &mcp.Error{
+			Code:    -32000,
+			Message: "denied",
+			Data:    json.RawMessage(`{"password":"hunter2-correct-horse"}`),
+		}
 	case "secret":
 		text = "the token is " + secret + " and the password hunter2-correct-horse"
 	}
@@ -404,6 +411,11 @@ func TestSecrets(t *testing.T) {
 		lines.Write(s.lines.Bytes())
 		return ended(e)
 	}).Call
+	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"denied"}}`)
+	s.until("the error", func(e *event) bool {
+		lines.Write(s.lines.Bytes())
+		return ended(e) && e.Call.ID == 2
+	})
 	for _, path := range []string{
 		"/", "/api/state", "/api/catalog", "/api/frames", "/api/record", "/api/search?q=token",
 		fmt.Sprintf("/api/frames/%d", call.Answer), fmt.Sprintf("/api/frames/%d", call.Request),
@@ -480,7 +492,7 @@ func TestCopy(t *testing.T) {
 	o.catalog.Tools = append(o.catalog.Tools, flag)
 	d := newDesk(t, nil, &inspect.Source{
 		Name:     "office",
-		Argument: "-- office --fast",
+		Argument: []string{"--", "office", "--desk=two  spaces and 'quotes'"},
 		Open:     func(context.Context, *inspect.Connect) (mcp.Source, error) { return o, nil },
 	})
 	d.ready("")
@@ -488,9 +500,10 @@ func TestCopy(t *testing.T) {
 	d.post("/api/call", `{"source":1,"method":"tools/call","params":{"name":"count","arguments":{"n":3}}}`)
 	call := s.until("the end", ended).Call
 	for as, want := range map[string]string{
-		"slipway": "slipway call count --json-args " + process.ShellWord(`{"n":3}`) + " -- office --fast",
+		"slipway": "slipway call count --json-args " + process.ShellWord(`{"n":3}`) +
+			" -- office " + process.ShellWord("--desk=two  spaces and 'quotes'"),
 		"gotest": "func TestCount(t *testing.T) {\n\tsrc, err := open.Open(t.Context(), " +
-			"open.Command([]string{\"office\", \"--fast\"}), nil)",
+			"open.Command([]string{\"office\", \"--desk=two  spaces and 'quotes'\"}), nil)",
 		"frame": `"method":"tools/call"`,
 		"call":  `"arguments": {`,
 	} {

@@ -21,9 +21,9 @@ type Source struct {
 	Name string
 	// Label is where it comes from, such as a URL or a command line, without secrets.
 	Label string
-	// Argument is how the command line names the source, for commands to copy. It may be
-	// empty.
-	Argument string
+	// Argument is how the command line names the source, for commands to copy: one word, or -- and
+	// the words of a command, as Words of open.Argument returns them. It may be empty.
+	Argument []string
 	// Open opens the source. A [*client.Source] should use the options of how, see
 	// [Connect.Options]: then the page shows the messages to the server itself. Any other
 	// source is served in memory, and the page shows the messages of that connection. The

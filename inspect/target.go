@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
@@ -264,7 +265,7 @@ func (t *target) fail(ended error, attempt int, err error) {
 	}
 	if f.Status == 401 || f.Status == 403 {
 		f.Step = "authorization"
-		f.Command = "MCP_CLIENT_TOKEN=TOKEN slipway inspect " + t.src.Argument
+		f.Command = "MCP_CLIENT_TOKEN=TOKEN slipway inspect " + process.SourceWords(t.src.Argument)
 	}
 	t.mu.Lock()
 	if attempt == t.attempt {
@@ -408,7 +409,7 @@ func (t *target) state() *State {
 		ID:            t.id,
 		Name:          t.src.Name,
 		Label:         t.src.Label,
-		Argument:      t.src.Argument,
+		Argument:      process.SourceWords(t.src.Argument),
 		Phase:         t.phase,
 		Since:         t.since.UTC(),
 		Wanted:        t.wanted,

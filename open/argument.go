@@ -98,16 +98,16 @@ func (a Argument) MayTakeLong() bool {
 
 // Typed returns the argument as a shell command has it: a command after --, and anything
 // else quoted if necessary. It may contain secrets.
-func (a Argument) Typed() string {
+func (a Argument) Typed() string { return process.SourceWords(a.Words()) }
+
+// Words returns the words of [Argument.Typed] before they are quoted: the argument, or -- and those
+// of a command. They may contain secrets.
+func (a Argument) Words() []string {
 	t := parse(string(a))
 	if t.argv == nil {
-		return process.PathWord(string(a))
+		return []string{string(a)}
 	}
-	words := []string{"--"}
-	for _, w := range t.argv {
-		words = append(words, process.ShellWord(w))
-	}
-	return strings.Join(words, " ")
+	return append([]string{"--"}, t.argv...)
 }
 
 // IsRecording reports whether the argument is a recorded conversation (FILE.mcplog), or that of one

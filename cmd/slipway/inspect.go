@@ -205,7 +205,7 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 	opts.Live.Source.Observe = nil // the page shows problems
 	src := &inspect.Source{
 		Label:    open.Argument(arg).Typed(),
-		Argument: open.Argument(arg).Typed(),
+		Argument: open.Argument(arg).Words(),
 	}
 	if open.Argument(arg).IsRecording() {
 		src.Recording = arg

@@ -3,6 +3,7 @@ package mcplog
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -135,6 +136,18 @@ func (r *Redactor) Clean(text string) string {
 		return text
 	}
 	return secrets.Redacted
+}
+
+// JSON is [Redactor.Clean] for a value in JSON, which stays one. nil stays nil.
+func (r *Redactor) JSON(value json.RawMessage) json.RawMessage {
+	clean := r.Clean(string(value))
+	switch clean {
+	case string(value):
+		return value
+	case secrets.Redacted:
+		return json.RawMessage(redactedJSON)
+	}
+	return json.RawMessage(clean)
 }
 
 // decoded is a text in which escapes are replaced by their characters.

@@ -37,6 +37,22 @@ func LastWord(name string) string {
 	return ShellWord(name)
 }
 
+// SourceWords returns the words of a source for a command line: -- and the words of a command, or one path or URL. No
+// words give "".
+func SourceWords(words []string) string {
+	switch {
+	case len(words) == 0:
+		return ""
+	case words[0] != "--":
+		return PathWord(words[0])
+	}
+	quoted := []string{"--"}
+	for _, w := range words[1:] {
+		quoted = append(quoted, ShellWord(w))
+	}
+	return strings.Join(quoted, " ")
+}
+
 // POSIXWord returns a text as one word of a POSIX shell, quoted if necessary.
 func POSIXWord(text string) string {
 	if text != "" && strings.Trim(text, plainLetters+",") == "" {
