@@ -13,6 +13,7 @@ import (
 )
 
 func TestSourceOverStdio(t *testing.T) {
+	race.SkipSlow(t)
 	for _, v := range versions() {
 		t.Run(v.String(), func(t *testing.T) {
 			mcptest.TestSource(t, func(t *testing.T) mcp.Source {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -56,6 +57,7 @@ func (u *upstream) restart(t testing.TB, source mcp.Source) {
 func (u *upstream) serve(h http.Handler) { u.handler.Store(&h) }
 
 func TestSourceOverHTTP(t *testing.T) {
+	race.SkipSlow(t)
 	for _, v := range versions() {
 		t.Run(v.String(), func(t *testing.T) {
 			u := newUpstream(t, &world{})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcp/tap"
@@ -68,6 +69,7 @@ func TestReconnect(t *testing.T) {
 // its own error, and a later one succeeds.
 func TestReconnectReplacesAttempt(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	var hang atomic.Bool
 	handler := mcpserver.New(&world{}, nil).HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -217,6 +219,7 @@ func TestStatusErrorEverywhere(t *testing.T) {
 // A body that never ends does not delay the error of its status.
 func TestStatusErrorEndlessBody(t *testing.T) {
 	t.Parallel()
+	race.SkipSlow(t)
 	handler := mcpserver.New(&world{}, nil).HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(peekBody(r), "notifications/initialized") {

@@ -87,6 +87,7 @@ func TestBusyServersLive(t *testing.T) {
 // TestWatchdogOverHTTP ensures that a call fails with the reason if an upstream accepts
 // connections but never responds.
 func TestWatchdogOverHTTP(t *testing.T) {
+	race.SkipSlow(t)
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
 			leaks(t)

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -373,6 +374,7 @@ func TestProgramThatComesLater(t *testing.T) {
 // it, even if the server could not be started when its definitions were opened. The first
 // call after the server can start succeeds, however long the pause before the next retry.
 func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
+	race.SkipSlow(t)
 	file := filepath.Join(t.TempDir(), "go")
 	for _, version := range []mcp.Version{mcp.Version20251125, mcp.Version20260728} {
 		for _, alone := range []bool{false, true} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -208,6 +209,7 @@ func (r *rug) refused(tool string) {
 // announces the change, even for clients that call the tool by name. The other server
 // keeps working, and approved changes are shown again.
 func TestRugPull(t *testing.T) {
+	race.SkipSlow(t)
 	r := newRug(t)
 	all := []string{"a_work", "a_turn", "a_pid", "b_work", "b_turn", "b_pid"}
 	r.wants("at first", all...)

@@ -8,11 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
 // W5: frames that a client must not send, and the close codes for them.
 func TestClosesOnWhatIsNoMessage(t *testing.T) {
+	race.SkipSlow(t)
 	unmasked := []byte{final | opText, 2, '{', '}'}
 	tests := []struct {
 		name   string

@@ -86,9 +86,7 @@ func help(t *testing.T, cmd *cobra.Command) string {
 // TestExamples runs the examples of all help texts as if pasted into a shell, each
 // command in a separate workplace. Servers use a free port and are stopped.
 func TestExamples(t *testing.T) {
-	if race.Enabled {
-		t.Skip("commands start slowly with the race detector, and these run one at a time")
-	}
+	race.SkipLong(t) // the commands run one at a time
 	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())
 	t.Setenv("GORACE", raceOptions)
 	for _, cmd := range commands(newRoot()) {

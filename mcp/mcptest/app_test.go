@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/internal/test/race"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
@@ -98,6 +99,7 @@ func TestRenderAppShowsTextAndTakesInput(t *testing.T) {
 // TestRenderAppMessages exchanges every message of the specification, and checks the order
 // of the first ones.
 func TestRenderAppMessages(t *testing.T) {
+	race.SkipSlow(t)
 	app := mcptest.RenderApp(t, &appSource{html: fixturePage(`
 		app.registerTool("double", {}, ({ n }) => ({ twice: 2 * n }));
 		app.onhostcontextchanged = (changes) => log("context", changes);
@@ -216,6 +218,7 @@ func TestAppOrderOfInput(t *testing.T) {
 // TestAppAccessibility checks a document with two barriers, under the strict policy, then
 // one without any. The app must not notice the check.
 func TestAppAccessibility(t *testing.T) {
+	race.SkipSlow(t)
 	barriers := `document.body.insertAdjacentHTML("beforeend",
 		'<p style="color:#ccc;background:#fff">pale</p><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">');
 		document.documentElement.lang = "en"; document.getElementById("field").ariaLabel = "Field";`
@@ -305,6 +308,7 @@ const hostile = `(async () => {
 // TestAppCannotLeave runs an app that tries everything against two servers that record
 // requests: a foreign one, and the one of the page.
 func TestAppCannotLeave(t *testing.T) {
+	race.SkipSlow(t)
 	for _, fallback := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fallback=%t", fallback), func(t *testing.T) {
 			requests := make(chan string, 100)
@@ -364,6 +368,7 @@ func waitViolation(t *testing.T, app *mcptest.RenderedApp, directive string) {
 // TestAppsAreIsolated opens two documents and verifies that neither sees cookies or
 // storage of the other.
 func TestAppsAreIsolated(t *testing.T) {
+	race.SkipSlow(t)
 	app := mcptest.RenderApp(t, &appSource{html: fixturePage(`
 		log("cookies at " + location.hostname.slice(0, 4), document.cookie.split("; ").sort());
 		document.cookie = "plain=1";
