@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
@@ -118,6 +119,10 @@ func (s *stream) read(ctx context.Context) {
 		}
 		if s.tap != nil {
 			s.tap.Received(text, tap.Junk)
+		}
+		text = text[jsonscan.Space(text, 0):]
+		if len(text) == 0 {
+			continue // a frame of a WebSocket may be empty
 		}
 		if text[0] == '[' && eachOf(text, func(text []byte) {
 			s.ses.receive(text, nil)
