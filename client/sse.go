@@ -132,33 +132,47 @@ func (l *httpLink) listen(refresh func()) {
 	time.AfterFunc(streamWait, settle)
 	l.work.Go(func() {
 		defer settle()
-		lastID := ""
-		failures := 0
-		for first := true; l.quit.Err() == nil; first = false {
-			resp, err := l.get(l.quit, lastID)
-			settle()
-			var status *StatusError
-			switch {
-			case errors.As(err, &status) && status.Status < 500:
+		l.keepListening(refresh, settle)
+	})
+}
+
+// keepListening opens the standing stream again and again, until the link is closed or the server refuses it. opened is
+// called after each attempt.
+func (l *httpLink) keepListening(refresh, opened func()) {
+	lastID := ""
+	failures := 0
+	wait := defaultRetry
+	for first := true; l.quit.Err() == nil; first = false {
+		resp, err := l.get(l.quit, lastID)
+		opened()
+		var status *StatusError
+		switch {
+		case errors.As(err, &status) && status.Status < 500 && !status.busy():
+			if lastID == "" || !l.ses.alive() {
 				l.reportNoStream(status)
 				return // the server has no such stream, or the session is lost
-			case err != nil:
-				failures++
-			default:
-				if failures = 0; !first && lastID == "" {
-					refresh()
-				}
-				r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
-				// Reopened in any case.
-				_, _ = l.readEvents(r, nil, l.tapOf(resp).On(tap.SSE))
-				lastID = r.LastID
-				_ = resp.Body.Close()
 			}
-			if !sleep(l.quit, max(backoff(failures), defaultRetry)) {
-				return
+			lastID = "" // it may no longer keep the events after this one
+		case err != nil:
+			failures++
+		default:
+			if failures = 0; !first && lastID == "" {
+				refresh()
+			}
+			r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
+			r.LastID = lastID // remains if the stream breaks before its first event
+			// Reopened in any case.
+			_, _ = l.readEvents(r, nil, l.tapOf(resp).On(tap.SSE))
+			lastID = r.LastID
+			_ = resp.Body.Close()
+			if r.Retry > 0 {
+				wait = min(max(r.Retry, defaultRetry), longestRetry)
 			}
 		}
-	})
+		if !sleep(l.quit, max(backoff(failures), wait)) {
+			return
+		}
+	}
 }
 
 // streamWait is how long the first call waits for the standing stream. Some servers drop

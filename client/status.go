@@ -39,6 +39,11 @@ func (e *StatusError) Refused() bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
+// busy reports whether the server may accept the same request later.
+func (e *StatusError) busy() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
+}
+
 // Error implements the error interface.
 func (e *StatusError) Error() string {
 	if e.explained() {

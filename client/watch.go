@@ -216,8 +216,9 @@ func (ses *session) subscribe(ctx context.Context) {
 		began := time.Now()
 		err := ses.listenOn(ctx, more)
 		var e *mcp.Error
-		if errors.As(err, &e) || ctx.Err() != nil {
-			return // the server has no subscriptions
+		refused := errors.As(err, &e)
+		if ctx.Err() != nil || refused && lacksSubscriptions(e.Code) {
+			return
 		}
 		if failures++; time.Since(began) > ses.src.opts.Timeouts.Reset {
 			failures = 1
@@ -225,8 +226,21 @@ func (ses *session) subscribe(ctx context.Context) {
 		if !sleep(ctx, backoff(failures)) {
 			return
 		}
-		ses.refresh() // lists may have changed in the meantime
+		if !refused { // otherwise listenOn does so once the server accepts
+			ses.refresh() // lists may have changed in the meantime
+		}
 	}
+}
+
+// lacksSubscriptions reports whether the code of the answer to subscriptions/listen means that the server has no
+// subscriptions. Others may be about the moment: the server is busy, or about to be replaced by another instance.
+func lacksSubscriptions(code mcp.Code) bool {
+	switch code {
+	case mcp.CodeMethodNotFound, mcp.CodeInvalidParams, mcp.CodeInvalidRequest, mcp.CodeHeaderMismatch,
+		mcp.CodeMissingClientCapability, mcp.CodeUnsupportedProtocolVersion:
+		return true
+	}
+	return false
 }
 
 // subscription is a long-lived request for notifications.
