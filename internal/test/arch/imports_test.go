@@ -19,7 +19,7 @@ func checkFloors(t *tree, plan *Plan) []Problem {
 		floor, ok := plan.floor(p.dir)
 		if !ok {
 			problems = append(problems, Problem{p.dir, "no-floor",
-				"the package has no floor; give it one in internal/test/arch/layers.go"})
+				"the package has no floor; give it one in internal/test/arch/layers_test.go"})
 			continue
 		}
 		for _, f := range p.files {
@@ -57,7 +57,7 @@ func checkMissing(t *tree, plan *Plan) []Problem {
 	for _, room := range slices.Concat(plan.Floors...) {
 		if !slices.ContainsFunc(t.packages, func(p *pkg) bool { return p.dir == room }) {
 			problems = append(problems, Problem{room, "missing",
-				"the package is listed in internal/test/arch/layers.go and does not exist"})
+				"the package is listed in internal/test/arch/layers_test.go and does not exist"})
 		}
 	}
 	return problems
@@ -168,7 +168,7 @@ func checkGuests(t *tree, plan *Plan) []Problem {
 func intrudes(plan *Plan, dir, imported string, isTest bool) string {
 	i := slices.IndexFunc(plan.Guests, func(g Guest) bool { return within(imported, g.Module) })
 	if i < 0 {
-		return fmt.Sprintf("imports %s, which is not on the guest list in internal/test/arch/layers.go", imported)
+		return fmt.Sprintf("imports %s, which is not on the guest list in internal/test/arch/layers_test.go", imported)
 	}
 	guest := plan.Guests[i]
 	if isTest && guest.Tests || slices.Contains(guest.Rooms, dir) {
@@ -197,13 +197,13 @@ func checkRequirements(t *tree, plan *Plan) []Problem {
 	for _, module := range t.requires {
 		if !expected[module] {
 			problems = append(problems, Problem{"go.mod", "guest",
-				fmt.Sprintf("requires %s, which no guest in internal/test/arch/layers.go is or brings", module)})
+				fmt.Sprintf("requires %s, which no guest in internal/test/arch/layers_test.go is or brings", module)})
 		}
 		delete(expected, module)
 	}
 	for _, module := range slices.Sorted(maps.Keys(expected)) {
 		problems = append(problems, Problem{"go.mod", "guest",
-			fmt.Sprintf("does not require %s, which is still on the guest list in internal/test/arch/layers.go", module)})
+			fmt.Sprintf("does not require %s, which is still on the guest list in internal/test/arch/layers_test.go", module)})
 	}
 	return problems
 }

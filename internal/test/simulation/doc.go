@@ -2,14 +2,14 @@
 // clients of package client, and the real coordination of package cluster, in a bubble of
 // testing/synctest. Minutes of virtual time take a fraction of a second.
 //
-// Each caller may have a process of its own, see [Options.Callers].
+// Each caller may have a process of its own, see Callers in options_test.go.
 //
 // Everything outside is simulated: a network in memory that delays, cuts and resets
 // connections, an engine ([cluster.Memory]) at the end of such a network, and the clocks of
 // each machine. A seed determines the load and the faults: machines that are killed, hang,
 // sleep, are cut off or stopped, slow links, and clocks that are set. Clients and
-// sources write down what they saw, and [Run] compares it with what must hold, see
-// invariants.go.
+// sources write down what they saw, and each run compares it with what must hold, see
+// invariants_test.go.
 //
 //	scripts/simulate --seed 17
 //
@@ -22,35 +22,3 @@
 // (their tests start real servers), the preemption of a process between two instructions, and
 // writes that block because a peer does not read.
 package simulation
-
-import (
-	"hash/fnv"
-	"math/rand/v2"
-	"time"
-)
-
-// Options configure a run. The zero value means the defaults.
-type Options struct {
-	// Replicas is how many machines there are; 0 means 3.
-	Replicas int
-	// Faulty is how long faults occur; 0 means 20 seconds. Afterwards everything is repaired,
-	// and must be idle within a few seconds.
-	Faulty time.Duration
-	// Callers gives each caller a process of its own, in the whole cluster.
-	Callers bool
-	// NoFaults runs the load alone.
-	NoFaults bool
-}
-
-// stream returns random numbers for one purpose, so that what one part of a simulation draws
-// does not depend on the others.
-func stream(seed uint64, purpose string) *rand.Rand {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(purpose))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
-}
-
-// between returns a duration of [low, high).
-func between(r *rand.Rand, low, high time.Duration) time.Duration {
-	return low + time.Duration(r.Int64N(int64(high-low)))
-}
