@@ -104,7 +104,7 @@ func (c *checker) check(text []byte) (*Manifest, *check.Report, error) {
 	if c.m == nil {
 		return nil, report, nil
 	}
-	c.checkVisible(c.root, "")
+	c.checkVisible(c.root, nil)
 	if !c.opts.Alone && c.fsys != nil {
 		if err := c.walk(); err != nil {
 			return c.m, report, err

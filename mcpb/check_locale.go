@@ -58,7 +58,7 @@ func (c *checker) checkTranslation(locale, name string) {
 		d.At(d.root.Start).Add(ruleTranslation, "", "", "a translation is an object")
 		return
 	}
-	d.checkVisible(d.root, "")
+	d.checkVisible(d.root, nil)
 	j := validator{
 		document:    d,
 		translation: true,

@@ -13,22 +13,22 @@ import (
 
 // checkVisible reports texts and names with invisible characters: people do not see them,
 // but models read them.
-func (d *document) checkVisible(n *tree.Node, pointer string) {
+func (d *document) checkVisible(n *tree.Node, at *tree.Path) {
 	if n.Is(tree.String) {
-		d.visible(n.Start, pointer, n.Text)
+		d.visible(n.Start, at, n.Text)
 	}
 	for i, item := range n.Items {
-		d.checkVisible(item, fmt.Sprintf("%s/%d", pointer, i))
+		d.checkVisible(item, at.Item(i))
 	}
 	for _, m := range n.Members {
-		below := pointerTo(pointer, m.Key)
+		below := at.Member(m.Key)
 		d.visible(m.KeyStart, below, m.Key)
 		d.checkVisible(m.Value, below)
 	}
 }
 
 // visible reports a text with invisible characters, up to three of them by name.
-func (d *document) visible(at int, pointer, text string) {
+func (d *document) visible(offset int, at *tree.Path, text string) {
 	var what []string
 	for _, r := range hidden(text) {
 		if len(what) == 3 {
@@ -38,7 +38,7 @@ func (d *document) visible(at int, pointer, text string) {
 		what = append(what, visible.Describe(r))
 	}
 	if what != nil {
-		d.At(at).Add(ruleInvisible, visible.Line(pointer), fmt.Sprintf("remove it: shown, the text is %s",
+		d.At(offset).Add(ruleInvisible, visible.Line(at.Pointer()), fmt.Sprintf("remove it: shown, the text is %s",
 			shorten(visible.Lines(text))), "the text contains %s", strings.Join(what, ", "))
 	}
 }

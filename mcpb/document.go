@@ -54,7 +54,7 @@ func readDocument(data []byte, file string, report *check.Report) *document {
 	for _, p := range problems {
 		switch at := min(p.Offset, len(d.text)); {
 		case p.Duplicate:
-			d.At(at).Add(ruleDuplicate, p.Pointer, "remove one of them",
+			d.At(at).Add(ruleDuplicate, p.Pointer(), "remove one of them",
 				"%s; only the last counts", p.Message)
 		case bytes.ContainsAny(d.text[at:min(at+1, len(d.text))], "/,"):
 			d.At(at).Add(ruleJSON, "", "slipway bundle validate --fix removes it",

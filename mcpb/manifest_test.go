@@ -2,6 +2,8 @@ package mcpb_test
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -117,5 +119,37 @@ func TestParseManifestRefuses(t *testing.T) {
 	if _, err := mcpb.ReadManifest(fstest.MapFS{"manifest.json": {Data: make([]byte,
 		mcpb.MaxManifest+1)}}); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("a manifest without end: %v", err)
+	}
+}
+
+// TestLongNames verifies that a manifest cannot make its readers take memory for each value below
+// a long name: 300 KB of text took a gigabyte.
+func TestLongNames(t *testing.T) {
+	var values []string
+	for i := range 3000 {
+		values = append(values, fmt.Sprintf(`"a%d":1`, i))
+	}
+	below := "{" + strings.Join(values, ",") + "}"
+	for _, field := range []string{
+		`"user_config":{"NAME":` + below + `}`,
+		`"_meta":{"NAME":` + below + `}`,
+		`"_meta":{"com.example":{"NAME":` + below + `}}`,
+		`"extra":{"NAME":` + below + `}`,
+	} {
+		t.Run(strings.ReplaceAll(field[:25], below[:5], ""), func(t *testing.T) {
+			long := strings.Replace(field, "NAME", strings.Repeat("n", 300_000), 1)
+			text := []byte(strings.Replace(full, `"_meta": {"com.example": {"a": [1]}}, "extra": {"kept": 1}`, long, 1))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, _ = mcpb.ParseManifest(text)
+			_, _, err := mcpb.Check(fstest.MapFS{"manifest.json": {Data: text}}, nil)
+			runtime.ReadMemStats(&after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+				t.Errorf("%d bytes of text took %d MiB", len(text), used>>20)
+			}
+		})
 	}
 }

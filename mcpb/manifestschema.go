@@ -205,6 +205,10 @@ type validator struct {
 	typeRule    check.Rule // the rule about values of another type
 }
 
+// maxFreeName limits names that the author chooses, such as keys of options, in bytes. The pointers
+// of all values below a name contain it.
+const maxFreeName = 1 << 10
+
 // value reports differences between a value and its schema.
 func (v *validator) value(n *tree.Node, s *valueSchema, pointer string) {
 	switch {
@@ -299,6 +303,9 @@ func (v *validator) object(n *tree.Node, s *valueSchema, pointer string) {
 		at := v.At(m.KeyStart)
 		switch {
 		case v.anyVersion && (below == "/manifest_version" || below == "/dxt_version"):
+		case s.fields == nil && len(m.Key) > maxFreeName:
+			at.Add(v.typeRule, pointer, "", "%s has a name of %d bytes, more than %d", last(pointer),
+				len(m.Key), maxFreeName)
 		case s.fields == nil:
 			v.value(m.Value, s.elem, below)
 		case f != nil && f.since <= v.version:

@@ -219,16 +219,46 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 	reporter := d.Reporter(report)
 	for _, p := range problems {
 		rule := syntax
-		pointer := p.Pointer
+		pointer := p.Pointer()
 		if p.Duplicate {
 			rule = ruleDuplicateName
-			if pointer == "" && d.root != nil {
+			if d.Format == Script && d.root != nil {
 				pointer = pointerAt(d.root, p.Offset)
 			}
 		}
 		reporter.At(p.Offset).Add(rule, pointer, p.Hint, "%s", p.Message)
 	}
+	if at, length := longName(d.root); length > 0 {
+		reporter.At(at).Add(ruleSize, "", "shorten it", "a name of %d bytes, more than %d", length, maxName)
+		d.root = nil
+	}
 	return d, report
+}
+
+// maxName limits names in objects, in bytes. Findings about all that is below a name contain it, so
+// a file of one long name and many members below it would take gigabytes.
+const maxName = 1 << 10
+
+// longName returns the position and the length of the first name that is too long, or 0.
+func longName(n *tree.Node) (at, length int) {
+	if n == nil {
+		return 0, 0
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		if len(m.Key) > maxName {
+			return m.KeyStart, len(m.Key)
+		}
+		if at, length = longName(m.Value); length > 0 {
+			return at, length
+		}
+	}
+	for _, item := range n.Items {
+		if at, length = longName(item); length > 0 {
+			return at, length
+		}
+	}
+	return 0, 0
 }
 
 // scriptOptions returns how a script finds the files that it imports.

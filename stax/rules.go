@@ -12,7 +12,8 @@ var (
 		"a script with a value that only running it can determine",
 		"write the value out, or generate a .json file with a program")
 	ruleSize = rules.Error("stax/size",
-		"a file of more than 1 MB", "definitions are small; is this the right file?")
+		"a file of more than 1 MB, or a name of more than 1,024 bytes",
+		"definitions are small; is this the right file?")
 	ruleDuplicateName = rules.Error("stax/duplicate-name",
 		"a name that is repeated in one object", "give each its own name, or remove one")
 	ruleServers   = rules.Error("stax/servers", "a file without an object `servers`")

@@ -81,6 +81,10 @@ func TestUnreadable(t *testing.T) {
 		"in script": {"x.js", "export default {servers: {a: {command: 'x'}, a: {command: 'y'}}}",
 			"stax/duplicate-name"},
 		"size": {"x.json", strings.Repeat(" ", stax.MaxBytes+1), "stax/size"},
+		"long name": {"x.json", `{"servers": {"` + strings.Repeat("s", 1025) + `": {"command": "x", "unknown": 1}}}`,
+			"stax/size"},
+		"long name below": {"x.ts", `export default {servers: {a: {command: "x", more: [{"` + strings.Repeat("s", 1025) +
+			`": 1}]}}}`, "stax/size"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -227,7 +227,7 @@ func (r *reader) data() {
 	n, problems := tree.Parse(r.all[m.start:m.end], tree.JSON)
 	for _, p := range problems {
 		p.Offset += m.start
-		p.Pointer = ""
+		p = p.WithoutPointer()
 		r.problem(p)
 	}
 	if n == nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -44,7 +43,7 @@ func parseJSON(text []byte, comments bool, l limits) (root *Node, problems []Pro
 	}
 	f := catch(func() {
 		r.space()
-		root = r.value("", 0)
+		root = r.value(nil, 0)
 		r.space()
 		if r.at < len(r.text) {
 			panic(failure(r.at, "text after the end of the value", ""))
@@ -102,7 +101,7 @@ func (r *jsonReader) space() {
 }
 
 // value reads a value, which must begin at r.at.
-func (r *jsonReader) value(pointer string, depth int) *Node {
+func (r *jsonReader) value(at *Path, depth int) *Node {
 	if depth > r.limits.depth {
 		panic(failure(r.at, r.limits.tooDeep(), ""))
 	}
@@ -117,12 +116,11 @@ func (r *jsonReader) value(pointer string, depth int) *Node {
 	switch r.text[start] {
 	case '{':
 		n.Kind = Object
-		r.members(n, pointer, depth+1)
+		r.members(n, at, depth+1)
 	case '[':
 		n.Kind = Array
 		for r.at++; r.next(']', len(n.Items) > 0); {
-			below := r.limits.below(pointer, strconv.Itoa(len(n.Items)))
-			n.Items = append(n.Items, r.value(below, depth+1))
+			n.Items = append(n.Items, r.value(at.Item(len(n.Items)), depth+1))
 		}
 	case '"':
 		n.Kind = String
@@ -175,7 +173,7 @@ func (r *jsonReader) position(at int) (line, column int) {
 }
 
 // members reads the members of the object at r.at.
-func (r *jsonReader) members(n *Node, pointer string, depth int) {
+func (r *jsonReader) members(n *Node, at *Path, depth int) {
 	seen := map[string]bool{}
 	for r.at++; r.next('}', len(n.Members) > 0); {
 		m := Member{KeyStart: r.at}
@@ -191,9 +189,9 @@ func (r *jsonReader) members(n *Node, pointer string, depth int) {
 		}
 		r.at++
 		r.space()
-		below := r.limits.below(pointer, m.Key)
+		below := at.Member(m.Key)
 		if seen[m.Key] {
-			r.problems = r.limits.repeat(r.problems, m.KeyStart, m.Key, below)
+			r.problems = r.limits.repeat(r.problems, m.KeyStart, below)
 		}
 		seen[m.Key] = true
 		m.Value = r.value(below, depth)

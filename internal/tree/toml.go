@@ -21,7 +21,7 @@ type tomlReader struct {
 	// The remaining fields detect duplicate names (TOML 1.0, "Table").
 	forms    map[*Node]tomlForm
 	named    map[*Node]map[string]*Node // the members of each table
-	under    string                     // the pointer of the current table
+	under    *Path                      // the current table
 	problems []Problem
 	starts   []int // of the expressions read so far
 	headers  []int // the headers among them, by index
@@ -159,9 +159,9 @@ func (r *tomlReader) without(body []byte) []byte {
 }
 
 // twice records a duplicate name.
-func (r *tomlReader) twice(key *unstable.Node, pointer string) {
+func (r *tomlReader) twice(key *unstable.Node, at *Path) {
 	start, _ := r.span(key)
-	r.problems = definitions().repeat(r.problems, start, string(key.Data), pointer)
+	r.problems = definitions().repeat(r.problems, start, at)
 }
 
 // syntax converts an error of the library into a problem with its offset.
@@ -183,15 +183,15 @@ func (r *tomlReader) syntax(err error) Problem {
 	twice := strings.Contains(text, "already") ||
 		strings.Contains(text, "duplicate") ||
 		strings.Contains(text, "should be a table")
-	pointer := ""
+	var name *Path
 	for _, key := range decoding.Key() {
-		pointer = pointerTo(pointer, key)
+		name = name.Member(key)
 	}
 	return Problem{
 		Offset:    at,
 		Message:   text,
 		Duplicate: twice,
-		Pointer:   pointer,
+		at:        name,
 	}
 }
 
@@ -217,23 +217,23 @@ func (r *tomlReader) add(n *Node, key *unstable.Node, value *Node) *Node {
 	return value
 }
 
-// descend returns the table called key in n, which is at the pointer at, and the pointer
+// descend returns the table called key in n, which is at the path at, and the path
 // of that table. A missing table is created. In a list of tables, it is the last one. If
 // the name is taken by another kind of value, the result is a separate table, so that its
 // content is checked too.
 func (r *tomlReader) descend(
 	n *Node,
-	at string,
+	at *Path,
 	key *unstable.Node,
 	form tomlForm,
-) (*Node, string) {
-	at = pointerTo(at, string(key.Data))
+) (*Node, *Path) {
+	at = at.Member(string(key.Data))
 	child := r.named[n][string(key.Data)]
 	switch {
 	case child == nil:
 	case form == implied && r.forms[child] == listed:
 		last := len(child.Items) - 1
-		return child.Items[last], at + "/" + strconv.Itoa(last)
+		return child.Items[last], at.Item(last)
 	case child.Kind == Object &&
 		(r.forms[child] == dotted || form == implied && r.forms[child] != inline):
 		return child, at
@@ -252,7 +252,7 @@ func (r *tomlReader) descend(
 // table returns the table that a header begins.
 func (r *tomlReader) table(root *Node, e *unstable.Node) *Node {
 	n := root
-	at := ""
+	var at *Path
 	keys := e.Key()
 	for keys.Next() {
 		switch key := keys.Node(); {
@@ -269,8 +269,8 @@ func (r *tomlReader) table(root *Node, e *unstable.Node) *Node {
 }
 
 // header returns the table that a header in single brackets begins.
-func (r *tomlReader) header(n *Node, at string, key *unstable.Node) (*Node, string) {
-	at = pointerTo(at, string(key.Data))
+func (r *tomlReader) header(n *Node, at *Path, key *unstable.Node) (*Node, *Path) {
+	at = at.Member(string(key.Data))
 	child := r.named[n][string(key.Data)]
 	if child == nil || child.Kind != Object || r.forms[child] != implied {
 		if child != nil {
@@ -287,8 +287,8 @@ func (r *tomlReader) header(n *Node, at string, key *unstable.Node) (*Node, stri
 }
 
 // item returns the table that a header in double brackets begins.
-func (r *tomlReader) item(n *Node, at string, key *unstable.Node) (*Node, string) {
-	at = pointerTo(at, string(key.Data))
+func (r *tomlReader) item(n *Node, at *Path, key *unstable.Node) (*Node, *Path) {
+	at = at.Member(string(key.Data))
 	start, _ := r.span(key)
 	list := r.named[n][string(key.Data)]
 	if list == nil || r.forms[list] != listed {
@@ -307,11 +307,11 @@ func (r *tomlReader) item(n *Node, at string, key *unstable.Node) (*Node, string
 	}
 	r.forms[made] = headed
 	list.Items = append(list.Items, made)
-	return made, at + "/" + strconv.Itoa(len(list.Items)-1)
+	return made, at.Item(len(list.Items) - 1)
 }
 
-// keyValue adds a value to the table n, which is at the pointer at.
-func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) {
+// keyValue adds a value to the table n, which is at the path at.
+func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at *Path, depth int) {
 	keys := e.Key()
 	for keys.Next() {
 		key := keys.Node()
@@ -319,7 +319,7 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) {
 			n, at = r.descend(n, at, key, dotted)
 			continue
 		}
-		at = pointerTo(at, string(key.Data))
+		at = at.Member(string(key.Data))
 		_, end := r.span(key)
 		value := r.value(e.Value(), at, depth+1)
 		if value.Start < end {
@@ -333,7 +333,7 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) {
 }
 
 // value converts a value. Dates become strings, as JSON has none.
-func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
+func (r *tomlReader) value(v *unstable.Node, at *Path, depth int) *Node {
 	n := &Node{
 		Kind: String,
 		Text: string(v.Data),
@@ -365,8 +365,7 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 			if children.Node().Kind == unstable.Comment {
 				continue
 			}
-			n.Items = append(n.Items, r.value(children.Node(),
-				at+"/"+strconv.Itoa(len(n.Items)), depth+1))
+			n.Items = append(n.Items, r.value(children.Node(), at.Item(len(n.Items)), depth+1))
 		}
 	case unstable.InlineTable:
 		n.Kind = Object

@@ -9,6 +9,8 @@ package tree
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -216,8 +218,75 @@ type Problem struct {
 	// Message is what is wrong, and Hint how to fix it, or empty.
 	Message   string
 	Hint      string
-	Duplicate bool   // a duplicate name; the rest of the text was read
-	Pointer   string // of the member with the duplicate name
+	Duplicate bool // a duplicate name; the rest of the text was read
+
+	at *Path // of the member with the duplicate name
+}
+
+// Pointer returns the JSON pointer of the member with the duplicate name, as [Path.Pointer] does, or
+// "" for other problems.
+func (p *Problem) Pointer() string { return p.at.Pointer() }
+
+// WithoutPointer returns the problem of a text that is part of another one, in which the pointer
+// would be that of another value.
+func (p Problem) WithoutPointer() Problem {
+	p.at = nil
+	return p
+}
+
+// Path is the place of a value: its name or index, and the values that it is in. Nil is the place of
+// the root. Code that visits all values of a text passes a Path on, and makes a pointer only for what it
+// reports: those of all values would take time and memory that grow with the square of a text
+// with a long name.
+type Path struct {
+	above *Path
+	name  string // of a member; of an item, it is empty
+	index int    // of an item; of a member, it is -1
+}
+
+// maxPointer is the length of the longest pointer in bytes. Names may be as long as the text, and
+// thousands of problems may be below one.
+const maxPointer = 1 << 10
+
+// Pointer returns the JSON pointer of p. If it has more than 1,024 bytes, it is that of the deepest
+// value above with a shorter one.
+func (p *Path) Pointer() string {
+	var steps []*Path
+	for ; p != nil; p = p.above {
+		steps = append(steps, p)
+	}
+	var out strings.Builder
+	for _, step := range slices.Backward(steps) {
+		if len(step.name) >= maxPointer { // escaping it would take as long as it is
+			break
+		}
+		token := jsonscan.EscapeToken(step.name)
+		if step.index >= 0 {
+			token = strconv.Itoa(step.index)
+		}
+		if out.Len()+len("/")+len(token) > maxPointer {
+			break
+		}
+		out.WriteString("/" + token)
+	}
+	return out.String()
+}
+
+// Member returns the place of a member of the value at p.
+func (p *Path) Member(name string) *Path {
+	return &Path{
+		above: p,
+		name:  name,
+		index: -1,
+	}
+}
+
+// Item returns the place of an item of the list at p.
+func (p *Path) Item(index int) *Path {
+	return &Path{
+		above: p,
+		index: index,
+	}
 }
 
 // limits are the limits of one text.
@@ -247,16 +316,16 @@ func (l limits) tooMany() string {
 
 // repeat adds the problem of a repeated name to problems, or panics with it if a fault ends
 // reading.
-func (l limits) repeat(problems []Problem, at int, key, pointer string) []Problem {
+func (l limits) repeat(problems []Problem, offset int, at *Path) []Problem {
 	if l.document {
-		panic(failure(at, fmt.Sprintf("duplicate %q", key), ""))
+		panic(failure(offset, fmt.Sprintf("duplicate %q", at.name), ""))
 	}
 	return append(problems, Problem{
-		Offset:    at,
-		Message:   fmt.Sprintf("duplicate name %q", key),
+		Offset:    offset,
+		Message:   fmt.Sprintf("duplicate name %q", at.name),
 		Hint:      "most readers would use the last one only; give each its own name",
 		Duplicate: true,
-		Pointer:   pointer,
+		at:        at,
 	})
 }
 
@@ -287,14 +356,6 @@ func catch(read func()) (f *fault) {
 	return nil
 }
 
-// below returns the pointer of a member. Only [Parse] reports pointers.
-func (l limits) below(pointer, key string) string {
-	if l.document {
-		return ""
-	}
-	return pointerTo(pointer, key)
-}
-
 // definitions are the limits of [Parse].
 func definitions() limits {
 	return limits{
@@ -322,9 +383,4 @@ func Parse(text []byte, format Format) (*Node, []Problem) {
 // ParseJSON is [Parse] for a JSON text with up to depth nested arrays and objects.
 func ParseJSON(text []byte, depth int) (*Node, []Problem) {
 	return parseJSON(text, false, limits{depth: depth})
-}
-
-// pointerTo appends a name to a JSON pointer.
-func pointerTo(pointer, key string) string {
-	return pointer + "/" + jsonscan.EscapeToken(key)
 }

@@ -153,7 +153,7 @@ func TestTOMLTwice(t *testing.T) {
 			var got []string
 			for _, p := range problems {
 				line, column := check.LineColumn([]byte(test.text), p.Offset)
-				got = append(got, fmt.Sprintf("%d:%d %s", line, column, p.Pointer))
+				got = append(got, fmt.Sprintf("%d:%d %s", line, column, p.Pointer()))
 			}
 			if !slices.Equal(got, test.want) || (n == nil) != test.gone {
 				t.Errorf("got %q and %v, want %q", got, n, test.want)

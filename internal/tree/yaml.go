@@ -68,7 +68,7 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 		}, nil
 	}
 	f := catch(func() {
-		root = r.node(doc.Content[0], "", 0)
+		root = r.node(doc.Content[0], nil, 0)
 		r.measure(root, 0, map[*Node]int{})
 	})
 	if f != nil {
@@ -154,7 +154,7 @@ func (r *yamlReader) offset(line, column int) int {
 }
 
 // node converts a node, and everything below it within the limits.
-func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
+func (r *yamlReader) node(y *yaml.Node, at *Path, depth int) *Node {
 	n := &Node{
 		Start:  r.offset(y.Line, y.Column),
 		Line:   y.Line,
@@ -170,12 +170,11 @@ func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
 	case yaml.SequenceNode:
 		n.Kind = Array
 		for i, item := range y.Content {
-			n.Items = append(n.Items, r.node(item,
-				r.limits.below(pointer, strconv.Itoa(i)), depth+1))
+			n.Items = append(n.Items, r.node(item, at.Item(i), depth+1))
 		}
 	case yaml.MappingNode:
 		n.Kind = Object
-		r.mapping(n, y, pointer, depth)
+		r.mapping(n, y, at, depth)
 	default:
 		r.scalar(n, y)
 	}
@@ -203,7 +202,7 @@ func (r *yamlReader) alias(y *yaml.Node, at *Node) *Node {
 }
 
 // mapping converts a mapping, with the members that merge keys (<<) inherit after its own.
-func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) {
+func (r *yamlReader) mapping(n *Node, y *yaml.Node, at *Path, depth int) {
 	seen := make(map[string]bool, len(y.Content)/2)
 	var inherited []*Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
@@ -221,14 +220,14 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) {
 			panic(failure(m.KeyStart, "a name must be a plain value", ""))
 		}
 		m.Key, m.KeyEnd = key.Value, m.KeyStart+len(key.Value)
-		below := r.limits.below(pointer, m.Key)
+		below := at.Member(m.Key)
 		m.Value = r.node(value, below, depth+1)
 		if key.Tag == "!!merge" {
 			inherited = append(inherited, m.Value)
 			continue
 		}
 		if seen[m.Key] {
-			r.problems = r.limits.repeat(r.problems, m.KeyStart, m.Key, below)
+			r.problems = r.limits.repeat(r.problems, m.KeyStart, below)
 		}
 		seen[m.Key] = true
 		n.Members = append(n.Members, m)
