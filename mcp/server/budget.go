@@ -118,6 +118,8 @@ type kept struct {
 	n    int32 // how many it counts as
 	at   int32 // index in the heap of its kind; -1: in none, because it is ending
 	kind keptKind
+	// inUse counts what uses it at present, which is not recorded in seen. Not guarded.
+	inUse atomic.Int32
 }
 
 // keeper gives up the object of an entry. giveUp is called without holding ledger locks,
@@ -219,6 +221,14 @@ func (l *ledger) now() time.Duration {
 
 // touch marks k as used.
 func (l *ledger) touch(k *kept) { k.seen.Store(int64(l.now())) }
+
+// lastUse returns when a session was last used.
+func (l *ledger) lastUse(k *kept) time.Duration {
+	if k.inUse.Load() > 0 {
+		return l.now()
+	}
+	return time.Duration(k.seen.Load())
+}
 
 // accountName names the client of a request. The name is empty for the single client of a
 // pair of streams, whose share is the total.
@@ -517,6 +527,10 @@ func (l *ledger) expire(a *account, now time.Duration, gone victims) victims {
 			k := a.kinds[kind].oldest.first()
 			if k == nil || now-time.Duration(k.seen.Load()) <= ttl {
 				break
+			}
+			if k.inUse.Load() > 0 {
+				k.seen.Store(int64(now)) // moves it after those that may have expired
+				continue
 			}
 			l.remove(k)
 			gone = append(gone, k)

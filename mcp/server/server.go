@@ -22,7 +22,7 @@ type Options struct {
 	// KeepSystemRole sends the prompt role "system" unchanged. No version of the
 	// specification defines this role, and strict clients reject the whole prompt.
 	KeepSystemRole bool
-	// SessionTTL is how long an HTTP session may be idle; 0 means 30 minutes.
+	// SessionTTL is how long an HTTP session may be idle, without a request in flight; 0 means 30 minutes.
 	SessionTTL time.Duration
 	// MaxSessions is the maximum number of HTTP sessions; 0 means 100,000. Budget documents
 	// each client's share and what happens when the limit is reached.

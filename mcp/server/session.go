@@ -162,8 +162,8 @@ func (s *session) isInitialized() bool {
 	return s.initialized
 }
 
-// track makes a request cancellable by its id. It returns false if a request with that id
-// is already in flight.
+// track makes a request cancellable by its id, and the session used until untrack. It returns
+// false if a request with that id is already in flight.
 func (s *session) track(rc *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,6 +174,7 @@ func (s *session) track(rc *request) bool {
 		s.inflight = make(map[string]*request)
 	}
 	s.inflight[string(rc.msg.id)] = rc
+	s.kept.inUse.Add(1)
 	return true
 }
 
@@ -189,9 +190,14 @@ func (s *session) tracks(id []byte) bool {
 func (s *session) untrack(rc *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inflight[string(rc.msg.id)] == rc {
-		delete(s.inflight, string(rc.msg.id))
+	if s.inflight[string(rc.msg.id)] != rc {
+		return
 	}
+	delete(s.inflight, string(rc.msg.id))
+	if s.store != nil {
+		s.store.touch(s) // it is idle from now on
+	}
+	s.kept.inUse.Add(-1)
 }
 
 // cancel cancels the request with that raw id, if it is in flight. initialize cannot be
@@ -254,7 +260,7 @@ func (s *session) giveUp() { s.store.delete(s.id) }
 
 // expired reports whether a session has been idle for longer than Options.SessionTTL.
 func (st *sessionStore) expired(s *session) bool {
-	return st.ledger.now()-time.Duration(s.kept.seen.Load()) > st.ledger.ttl
+	return st.ledger.now()-st.ledger.lastUse(&s.kept) > st.ledger.ttl
 }
 
 // get returns the session with that id if it belongs to p, and marks it as used.

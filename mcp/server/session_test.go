@@ -156,6 +156,36 @@ func TestSessionExpires(t *testing.T) {
 	})
 }
 
+// TestSessionInUse guards calls that take longer than a session may be idle: a session with a request in flight is
+// in use, and idle only after the answer.
+func TestSessionInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := newAsker(func(ctx context.Context, _ *mcp.Request) (string, error) {
+			select {
+			case <-time.After(5 * time.Minute):
+				return "done", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		b := newBrowser(slow, &mcpserver.Options{SessionTTL: time.Minute})
+		waiting := b.open(t)
+		answer := waiting.start(t, askCall)
+		for range 9 {
+			time.Sleep(30 * time.Second)
+			b.open(t).wantAlive(t, true) // drops what has expired
+		}
+		if got := <-answer; !strings.Contains(string(got.body), "done") {
+			t.Errorf("a call of 5 minutes ends with status %d\n%s", got.status, got.body)
+		}
+		time.Sleep(50 * time.Second)
+		waiting.wantAlive(t, true)
+		time.Sleep(62 * time.Second)
+		b.open(t)
+		waiting.wantAlive(t, false)
+	})
+}
+
 func TestSessionsAreLimited(t *testing.T) {
 	for _, pause := range []time.Duration{time.Second, time.Millisecond} {
 		t.Run("one every "+pause.String(), func(t *testing.T) {

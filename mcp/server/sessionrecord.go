@@ -190,7 +190,7 @@ func (s *Server) SessionSeen(id string) (seen time.Time, ok bool) {
 	if session == nil {
 		return time.Time{}, false
 	}
-	return s.ledger.start.Add(time.Duration(session.kept.seen.Load())), true
+	return s.ledger.start.Add(s.ledger.lastUse(&session.kept)), true
 }
 
 // SessionTTL returns how long a session may be idle.
