@@ -263,6 +263,9 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	}
 	sub.tasks = make(map[string]struct{})
 	ctx := rc.parent // rc itself would keep the request in memory
+	if rc.header != nil {
+		ctx = context.WithoutCancel(ctx) // over HTTP/1.1, it ends with the handler, before the stream
+	}
 	transport := rc.transport
 	sub.mayFollow = func(record *TaskRecord) bool {
 		return s.checkTask(ctx, record, transport) == nil

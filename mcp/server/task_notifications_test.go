@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,6 +37,60 @@ func TestTaskNotifications(t *testing.T) {
 		p.wantTold(mine, mcpserver.TaskInputRequired)
 		p.wantToldOfEnd(mine, other)
 	})
+}
+
+// TestTaskNotificationsOverHTTP guards the context in which a gate decides about the tasks of a subscription: over
+// HTTP/1.1 the handler returns while the stream is open, which ends the context of its request.
+func TestTaskNotificationsOverHTTP(t *testing.T) {
+	release := make(chan struct{})
+	w := &worker{work: func(context.Context) (*mcp.CallToolResult, error) {
+		<-release
+		return text("done"), nil
+	}}
+	follows := make(chan context.Context, 10)
+	gate := gateFunc(func(ctx context.Context, op mcpserver.Operation) error {
+		if op.Follows {
+			follows <- ctx
+			return ctx.Err()
+		}
+		return nil
+	})
+	front := httptest.NewServer(mcpserver.New(w, &mcpserver.Options{Gate: gate}).HTTPHandler(nil))
+	defer front.Close()
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":` + taskCaps + `}`
+	post := func(method, members string) *bufio.Scanner {
+		t.Helper()
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, method, members, meta)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = clientHeader(body)
+		res, err := front.Client().Do(req)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v, %v", method, res, err)
+		}
+		t.Cleanup(func() { _ = res.Body.Close() })
+		return bufio.NewScanner(res.Body)
+	}
+	started := post("tools/call", `"name":"work"`)
+	started.Scan()
+	id := taskOf(t, messages(t, started.Text(), 1)[0].Result).ID
+	events := post("subscriptions/listen", `"notifications":{"taskIds":["`+id+`"]}`)
+	if ctx := <-follows; ctx.Done() != nil {
+		<-ctx.Done() // the handler has returned
+	}
+	close(release)
+	if ctx := <-follows; ctx.Err() != nil {
+		t.Fatal("the gate decides in a context that has ended")
+	}
+	for events.Scan() {
+		if strings.Contains(events.Text(), `"status":"completed"`) {
+			return
+		}
+	}
+	t.Errorf("the stream ends without the task: %v", events.Err())
 }
 
 // wantTold expects one notification that a task is in a state.
