@@ -65,8 +65,8 @@ type received struct {
 
 // sender is what a request sends before its answer.
 type sender struct {
-	// sending is locked while a notification is written, which takes as long as the client
-	// likes. requestContext.mu is not, so a request can always be cancelled.
+	// sending is locked while a notification is written, or the client disconnected, which takes as
+	// long as the client likes. requestContext.mu is not, so a request can always be cancelled.
 	sending  sync.Mutex
 	progress float64 // the last one, or -Inf; guarded by sending
 }
@@ -308,7 +308,12 @@ func (rc *request) Disconnect(retry time.Duration) bool {
 		return false
 	}
 	d, ok := rc.stream.(interface{ disconnect(time.Duration) bool })
-	return ok && d.disconnect(retry)
+	if !ok {
+		return false
+	}
+	rc.sending.Lock()
+	defer rc.sending.Unlock()
+	return rc.Err() == nil && d.disconnect(retry)
 }
 
 func (rc *request) Log(level mcp.LogLevel, logger string, data any) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -501,6 +502,49 @@ func TestRequestDisconnect(t *testing.T) {
 	}
 	if (*mcp.Request)(nil).Disconnect(0) {
 		t.Error("no client was disconnected")
+	}
+}
+
+// TestDisconnectLate guards the connection of a request whose method has returned: it may carry the next response
+// to the client, which would get the deadline of the event stream.
+func TestDisconnectLate(t *testing.T) {
+	source := newSteps()
+	b := newBrowser(source, nil).openVersion(t, mcp.Version20251125)
+	kept := make(chan *mcp.Request, 1)
+	go func() {
+		source.step <- func(r *mcp.Request) { kept <- r }
+		close(source.step)
+	}()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader(walk))
+	r.Header = clientHeader(walk)
+	r.Header.Set("Mcp-Session-Id", b.session)
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	before := w.Body.String()
+	if (<-kept).Disconnect(0) || !strings.Contains(before, "arrived") || w.Body.String() != before {
+		t.Errorf("after the answer, Disconnect changes the response from\n%s to\n%s", before, w.Body)
+	}
+}
+
+// TestDisconnectWhileSending guards the contract of mcp.Request: other goroutines of the method may send messages
+// while one disconnects.
+func TestDisconnectWhileSending(t *testing.T) {
+	source := newSteps()
+	b := newBrowser(source, nil).openVersion(t, mcp.Version20251125)
+	go func() {
+		source.step <- func(r *mcp.Request) {
+			var group sync.WaitGroup
+			for range 4 {
+				group.Go(func() { r.Log(mcp.LogError, "", "hello") })
+				group.Go(func() { r.Disconnect(0) }) // a recorder cannot disconnect
+			}
+			group.Wait()
+		}
+		close(source.step)
+	}()
+	got := b.post(t, walk)
+	if heads := strings.Count(got.body, "data: \n"); heads != 1 || strings.Count(got.body, "hello") != 4 {
+		t.Errorf("the response begins %d times:\n%s", heads, got.body)
 	}
 }
 
