@@ -132,10 +132,9 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 	ctx = rc.StartUpstream(ctx, u)
 	answer, err := rc.session.askOnce(ctx, q, params, func(msg []byte) error {
 		// This sends nothing if the request itself has ended.
-		rc.notify(func(dst []byte) ([]byte, bool) {
+		return rc.notify(func(dst []byte) ([]byte, bool) {
 			return append(dst, msg...), true
 		})
-		return nil
 	})
 	rc.EndUpstream(ctx, u, err, false)
 	return answer, err

@@ -591,3 +591,29 @@ func TestAskFromPromptsAndResources(t *testing.T) {
 		})
 	}
 }
+
+// TestQuestionWithoutRoom guards requests that ask while the memory for messages is full: the question is not sent,
+// so nothing would ever answer it.
+func TestQuestionWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed error
+		source := newAsker(func(ctx context.Context, r *mcp.Request) (string, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			_, failed = r.Elicit(ctx, &mcp.ElicitParams{
+				Message: strings.Repeat("x", 20<<10), RequestedSchema: json.RawMessage(nameForm),
+			})
+			return "", failed
+		})
+		// The body uses more than half of the memory, and so more than the share of its client.
+		b := newBrowser(source, &mcpserver.Options{Budget: mcpserver.Budget{RequestBytes: 200 << 10}})
+		init := b.post(t, strings.Replace(initRequest, `"capabilities":{}`, `"capabilities":`+allCaps, 1))
+		b.session = init.header.Get("Mcp-Session-Id")
+		b.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"a":%q}}}`,
+			strings.Repeat("x", 110<<10)))
+		var e *mcp.Error
+		if !errors.As(failed, &e) || e.Code != mcp.CodeToolBusy {
+			t.Errorf("the question ends with %v, want that there is no room", failed)
+		}
+	})
+}

@@ -59,7 +59,7 @@ func (rc *request) ForwardLog(params json.RawMessage) {
 	if !rc.wantsLog(level) {
 		return
 	}
-	rc.notify(func(dst []byte) ([]byte, bool) {
+	_ = rc.notify(func(dst []byte) ([]byte, bool) {
 		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/message","params":`...)
 		return append(jsonscan.AppendCompact(dst, params), '}'), true
 	})

@@ -161,12 +161,12 @@ func (rc *request) finish() (cancelled bool) {
 	return false
 }
 
-// notify sends the notification that encode appends, unless encode returns false.
-// Notifications sent before finish reach the client before the answer. One that has no room until
-// the client reads it is dropped.
-func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) {
+// notify sends the message that encode appends, unless encode returns false or the request has ended. Those sent
+// before finish reach the client before the answer. One that has no room until the client reads it is dropped, with
+// an error.
+func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) error {
 	if rc.stream == nil {
-		return
+		return nil
 	}
 	if rc.valid != nil {
 		rc.Done() // Done starts the revalidation, because the response becomes a stream
@@ -176,17 +176,21 @@ func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) {
 	rc.sending.Lock()
 	defer rc.sending.Unlock()
 	if rc.Err() != nil {
-		return
+		return nil
 	}
 	msg, ok := encode(a.buf)
 	a.buf = msg
+	if !ok {
+		return nil
+	}
 	var unread heldBody
 	defer rc.server.bodies.release(&unread)
-	if ok && rc.server.bodies.reserve(rc.parent, rc.remote, &unread, int64(len(msg))) {
-		// A failed write means that the client has disconnected, which ends its request
-		// elsewhere.
-		_ = rc.stream.send(msg)
+	if !rc.server.bodies.reserve(rc.parent, rc.remote, &unread, int64(len(msg))) {
+		return errBodies
 	}
+	// A failed write means that the client has disconnected, which ends its request elsewhere.
+	_ = rc.stream.send(msg)
+	return nil
 }
 
 // wantsLog reports whether the client wants log lines of a level: in 2026-07-28 each
@@ -286,7 +290,7 @@ func (rc *request) notifyProgress(progress float64, encode func(dst []byte) ([]b
 	if token == nil || !jsonscan.IsID(token) {
 		return
 	}
-	rc.notify(func(dst []byte) ([]byte, bool) {
+	_ = rc.notify(func(dst []byte) ([]byte, bool) { // the next one says more
 		if progress <= rc.progress {
 			return dst, false
 		}
@@ -324,7 +328,7 @@ func (rc *request) Log(level mcp.LogLevel, logger string, data any) {
 	if err != nil {
 		return
 	}
-	rc.notify(func(dst []byte) ([]byte, bool) {
+	_ = rc.notify(func(dst []byte) ([]byte, bool) { // without room, log lines are dropped
 		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...)
 		dst = jsonscan.AppendQuote(dst, level.String())
 		if logger != "" {
