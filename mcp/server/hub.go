@@ -18,7 +18,7 @@ type hub struct {
 
 	mu        sync.Mutex
 	listeners map[listener]struct{}
-	stop      func() // stops watching; nil while there are no listeners
+	watch     *watch // nil while there are no listeners
 	closed    bool
 
 	// Notification streams do not have their own goroutine: one writer serves all of them,
@@ -68,24 +68,40 @@ func (h *hub) add(l listener) bool {
 		return false
 	}
 	h.listeners[l] = struct{}{}
-	w, ok := mcp.AsWatcher(h.source)
-	start := ok && h.stop == nil
-	if start {
-		h.stop = func() {}
-	}
-	h.mu.Unlock()
-	if !start {
+	source, ok := mcp.AsWatcher(h.source)
+	if !ok || h.watch != nil {
+		h.mu.Unlock()
 		return true
 	}
-	stop := w.Watch(h.sourceChanged) // may call it immediately
-	h.mu.Lock()
-	closed := h.closed
-	h.stop = stop
+	w := &watch{}
+	h.watch = w
 	h.mu.Unlock()
-	if closed {
+	stop := source.Watch(h.sourceChanged) // may call it immediately
+	h.mu.Lock()
+	w.stop = stop
+	over := w.over
+	h.mu.Unlock()
+	if over {
 		stop()
 	}
 	return true
+}
+
+// watch is one period in which the source is watched. hub.mu guards it.
+type watch struct {
+	stop func() // nil until Watch has returned
+	over bool
+}
+
+// endWatch ends the current period. The caller calls the result without the lock, unless it is nil.
+func (h *hub) endWatch() (stop func()) {
+	w := h.watch
+	h.watch = nil
+	if w == nil {
+		return nil
+	}
+	w.over = true
+	return w.stop
 }
 
 // remove removes a listener. After the last one, the hub stops watching.
@@ -95,8 +111,7 @@ func (h *hub) remove(l listener) {
 	delete(h.listeners, l)
 	var stop func()
 	if was && len(h.listeners) == 0 {
-		stop = h.stop
-		h.stop = nil
+		stop = h.endWatch()
 	}
 	h.mu.Unlock()
 	if stop != nil {
@@ -133,8 +148,7 @@ func (h *hub) changed(c change) {
 func (h *hub) close() []*notificationStream {
 	h.mu.Lock()
 	h.closed = true
-	stop := h.stop
-	h.stop = nil
+	stop := h.endWatch()
 	open := slices.Collect(maps.Keys(h.streams))
 	h.mu.Unlock()
 	if stop != nil {
