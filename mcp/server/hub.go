@@ -87,6 +87,18 @@ func (h *hub) add(l listener) bool {
 	return true
 }
 
+// addSession is add for a session. One that has ended meanwhile is no listener, as nothing would remove it.
+func (h *hub) addSession(s *session) bool {
+	if !h.add(s) {
+		return false
+	}
+	if s.hasEnded() {
+		h.remove(s)
+		return false
+	}
+	return true
+}
+
 // watch is one period in which the source is watched. hub.mu guards it.
 type watch struct {
 	stop func() // nil until Watch has returned

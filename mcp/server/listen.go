@@ -395,7 +395,7 @@ func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	if !rc.session.subscribe(s.ledger, rc.Client(), uri) {
 		return errBudget
 	}
-	s.hub.add(rc.session) // at once: a session that ends while its record is written is removed again
+	s.hub.addSession(rc.session) // at once: a session that ends while its record is written is removed again
 	if err := s.sessionChanged(rc); err != nil {
 		if !before {
 			rc.session.unsubscribe(s.ledger, uri)

@@ -373,6 +373,9 @@ func (h *HTTPHandler) serveNotifications(w http.ResponseWriter, r *http.Request,
 	if old := session.setNotifications(st, st.signal); old != nil {
 		old.close(false)
 	}
+	if err == nil && session.hasEnded() {
+		err = errSessionOver // it has not closed this stream
+	}
 	if err == nil && !log.attach(st.out, after) {
 		log.attachNew(st.out)
 		if session.Version() >= mcp.Version20251125 {
@@ -404,8 +407,13 @@ func (h *HTTPHandler) serveListChanges(w http.ResponseWriter, r *http.Request, v
 // admitStream admits the stream of a session, or answers with an error.
 func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *notificationStream, client string, session *session) bool {
 	e := st.admit(client, session)
+	if e == nil && session.hasEnded() {
+		st.hub.remove(session)
+		st.ledger.release(&st.kept)
+		e = errSessionOver
+	}
 	if e != nil {
-		h.reject(w, http.StatusServiceUnavailable, e)
+		h.reject(w, cmp.Or(e.Status, http.StatusServiceUnavailable), e)
 	}
 	return e == nil
 }

@@ -138,7 +138,7 @@ func (s *Server) RestoreSession(id string, record []byte) error {
 			s.releaseSession(id, nil)
 			return errBudget
 		}
-		s.hub.add(session)
+		s.hub.addSession(session)
 	}
 	if s.hub.watched() {
 		session.note(change{
