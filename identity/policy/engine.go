@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/urilabel"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -201,14 +202,17 @@ type view struct {
 	shown map[string]*mcp.Catalog // restricted catalogs, by list and the items in it
 
 	byURI     map[string]*object
+	byOwnURI  map[string][]*object // by the URI in the spelling of the resource's own server
 	templates []template
-	servers   []*object // the sources of the catalog
-	roots     []*object // the names of the whole catalog
+	servers   []*object           // the sources of the catalog
+	roots     []*object           // the names of the whole catalog
+	labels    map[string][]string // the servers that a label of a URI may be that of
 }
 
 // template is a URI template of the catalog.
 type template struct {
 	shown, own *uritemplate.Template
+	label      string // of shown, or ""
 	item       Item
 }
 
@@ -277,9 +281,22 @@ func (s *state) otherView(cat *mcp.Catalog, lock any) *view {
 	if len(v.servers) == 0 {
 		v.servers = v.roots
 	}
+	v.labels = labelsOf(v.servers)
 	s.views[cat] = v
 	s.order = append(s.order, cat)
 	return v
+}
+
+// labelsOf returns servers by the labels that a URI may have to lead to each.
+func labelsOf(servers []*object) map[string][]string {
+	labels := make(map[string][]string, 2*len(servers))
+	for _, o := range servers {
+		name := o.item.server()
+		for _, label := range []string{urilabel.Of(name), urilabel.Hashed(name)} {
+			labels[label] = append(labels[label], name)
+		}
+	}
+	return labels
 }
 
 // dropLocked drops a view, with what is remembered of its catalog.
@@ -402,10 +419,12 @@ func (v *view) listLocked(l list) []*object {
 		}
 	case listResources:
 		v.byURI = make(map[string]*object, len(cat.Resources))
+		v.byOwnURI = make(map[string][]*object, len(cat.Resources))
 		for i := range cat.Resources {
 			r := &cat.Resources[i]
 			o := v.of.object(v, v.of.item(ResourceKind, r.Origins, r.URI))
 			v.byURI[r.URI] = o
+			v.byOwnURI[o.item.Name] = append(v.byOwnURI[o.item.Name], o)
 			all = append(all, o)
 		}
 	case listTemplates:
@@ -416,7 +435,8 @@ func (v *view) listLocked(l list) []*object {
 			shown, err := uritemplate.Parse(t.URITemplate)
 			own, ownErr := uritemplate.Parse(item.Name)
 			if err == nil && ownErr == nil {
-				v.templates = append(v.templates, template{shown, own, item})
+				label, _, _ := urilabel.Split(t.URITemplate)
+				v.templates = append(v.templates, template{shown, own, label, item})
 			}
 		}
 	case listPrompts:
@@ -434,7 +454,7 @@ const maxMatches = 64
 
 // resources returns what a request for a URI may read: the resource with that URI, or one of
 // each template that it matches, or, if it is neither listed nor matches, a resource of any
-// source.
+// source. A URI with the label of a source leads to that source, whatever templates of others match it.
 func (v *view) resources(uri string) []*object {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -443,22 +463,14 @@ func (v *view) resources(uri string) []*object {
 	if o := v.byURI[uri]; o != nil {
 		return []*object{o}
 	}
-	var found []*object
-	for i := range v.templates {
-		t := &v.templates[i]
-		values, ok := t.shown.Match(uri)
-		if !ok {
-			continue
+	label, _, _ := urilabel.Split(uri)
+	_, labelled := v.labels[label]
+	found := v.matching(uri, func(t *template) *uritemplate.Template {
+		if labelled && t.label != label {
+			return nil
 		}
-		if len(found) == maxMatches {
-			found = nil // ambiguous: any source
-			break
-		}
-		item := t.item
-		item.Template = item.Name
-		item.Name = t.own.Expand(values)
-		found = append(found, v.transient(item))
-	}
+		return t.shown
+	})
 	if len(found) > 0 {
 		return found
 	}
@@ -474,6 +486,68 @@ func (v *view) resources(uri string) []*object {
 			Kind: ResourceKind,
 			Name: uri,
 		}))
+	}
+	return append(found, v.labelled(uri)...)
+}
+
+// maxLabels bounds the labels of a URI that are considered, one for each union that joins unions.
+const maxLabels = 8
+
+// labelled returns what a URI with labels may read besides a resource of that name: those of the labelled
+// servers without the labels. All of these have to be permitted.
+func (v *view) labelled(uri string) (found []*object) {
+	for range maxLabels {
+		label, own, ok := urilabel.Split(uri)
+		servers := v.labels[label]
+		if !ok || len(servers) == 0 {
+			break
+		}
+		isFrom := func(i *Item) bool {
+			return slices.ContainsFunc(servers, func(name string) bool { return slices.Contains(i.Servers, name) })
+		}
+		for _, o := range v.byOwnURI[own] {
+			if isFrom(&o.item) {
+				found = append(found, o)
+			}
+		}
+		found = append(found, v.matching(own, func(t *template) *uritemplate.Template {
+			if !isFrom(&t.item) {
+				return nil
+			}
+			return t.own
+		})...)
+		for _, name := range servers {
+			found = append(found, v.transient(Item{
+				Kind:    ResourceKind,
+				Servers: []string{name},
+				Name:    own,
+			}))
+		}
+		uri = own
+	}
+	return found
+}
+
+// matching returns the resources that templates describe: those of the templates for which spelling returns
+// the form to compare. It returns nil if they are too many.
+func (v *view) matching(uri string, spelling func(*template) *uritemplate.Template) (found []*object) {
+	for i := range v.templates {
+		t := &v.templates[i]
+		form := spelling(t)
+		if form == nil {
+			continue
+		}
+		values, ok := form.Match(uri)
+		if !ok {
+			continue
+		}
+		if len(found) == maxMatches {
+			return nil // ambiguous: any source
+		}
+		item := t.item
+		item.Template = item.Name
+		item.Name = t.own.Expand(values)
+		found = append(found, v.transient(item))
 	}
 	return found
 }

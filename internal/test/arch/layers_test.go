@@ -57,7 +57,7 @@ func Layers() *Plan {
 				"internal/neterror",
 				"internal/netguard", "internal/order", "internal/packs", "internal/pagecache", "internal/pathglob", "internal/peer",
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
-				"internal/uritemplate", "internal/visible", "internal/wordvec", "sitebuild/internal/webpage",
+				"internal/urilabel", "internal/uritemplate", "internal/visible", "internal/wordvec", "sitebuild/internal/webpage",
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/authtest", "internal/test/doc", "internal/test/freeaddr",
 				"internal/test/fuzzbound",
