@@ -115,7 +115,11 @@ func (f *requestContext) endedLocked() error {
 	return nil
 }
 
-type afterFunc struct{ f func() }
+// afterFunc is a function to call at the end of the context; requestContext.mu guards it.
+type afterFunc struct {
+	f  func() // nil once it is stopped or called
+	at int    // index in requestContext.after
+}
 
 // AfterFunc lets package context derive contexts without a goroutine each.
 func (f *requestContext) AfterFunc(do func()) (stop func() bool) {
@@ -126,15 +130,27 @@ func (f *requestContext) AfterFunc(do func()) (stop func() bool) {
 		return func() bool { return false }
 	}
 	f.doneLocked()
-	a := &afterFunc{do}
+	a := &afterFunc{do, len(f.after)}
 	f.after = append(f.after, a)
-	return func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		stopped := a.f != nil
-		a.f = nil
-		return stopped
+	return func() bool { return f.stopAfter(a) }
+}
+
+// stopAfter forgets a function, and reports whether it was neither stopped nor called before. A long request may have
+// a derived context for each of its own requests.
+func (f *requestContext) stopAfter(a *afterFunc) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a.f == nil {
+		return false
 	}
+	a.f = nil
+	end := len(f.after) - 1
+	last := f.after[end]
+	f.after[a.at] = last
+	last.at = a.at
+	f.after[end] = nil
+	f.after = f.after[:end]
+	return true
 }
 
 // cancel ends the request because its client no longer wants the answer.
@@ -180,11 +196,10 @@ func (f *requestContext) releaseLocked() {
 		f.timer.Stop()
 	}
 	for _, a := range f.after {
-		if a.f != nil {
-			go a.f()
-			a.f = nil
-		}
+		go a.f()
+		a.f = nil
 	}
+	f.after = nil
 }
 
 // requestSet is a set of requests that can be cancelled together.

@@ -34,3 +34,28 @@ func TestRequestSize(t *testing.T) {
 		t.Errorf("a request has %d bytes, want at most 1016", size)
 	}
 }
+
+// TestContextForgetsDerived guards the memory of a request or task that runs long: contexts derived from its own, such
+// as one for each request to another server, are forgotten once they have ended.
+func TestContextForgetsDerived(t *testing.T) {
+	rc := New(mcp.Unimplemented{}, nil).newRequest(t.Context(), "", TransportHTTP)
+	var cancels []context.CancelFunc
+	var derived []context.Context
+	for range 10 {
+		ctx, cancel := context.WithCancel(rc)
+		derived, cancels = append(derived, ctx), append(cancels, cancel)
+	}
+	for _, i := range []int{9, 0, 4, 1, 8, 2, 7} {
+		cancels[i]()
+	}
+	if n := len(rc.after); n != 3 {
+		t.Errorf("%d derived contexts are known, want the 3 that have not ended", n)
+	}
+	rc.cancel()
+	for _, ctx := range derived {
+		<-ctx.Done()
+	}
+	for _, cancel := range cancels {
+		cancel()
+	}
+}
