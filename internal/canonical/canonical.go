@@ -32,7 +32,7 @@ func Append(dst, text []byte) ([]byte, error) {
 	if err == nil {
 		err = jsonscan.End(text, end)
 	}
-	return w.out, err
+	return w.sorted(), err
 }
 
 // AppendExact is [Append] for a valid JSON text, all of whose meaning must survive. It
@@ -46,18 +46,33 @@ func AppendExact(dst, text []byte) []byte {
 		exact: true,
 	}
 	_, _ = w.value(jsonscan.Space(text, 0), 0) // a valid text has no errors
-	return w.out
+	return w.sorted()
 }
 
 type writer struct {
 	text, out []byte
 	scratch   []byte // members to be sorted
 	exact     bool   // for AppendExact
+
+	// levels is how deeply objects whose members had to be sorted are nested in the last value.
+	levels int
+	late   []unsorted // objects that sorted sorts
 }
+
+// unsorted is an object whose members are in out, but not in their order.
+type unsorted struct {
+	start, end int // in out, between the braces
+	members    []member
+}
+
+// maxMoves is how often a byte of the text is moved because members are sorted as soon as they are written. Objects
+// with more levels are sorted together at the end: the cost would grow with size times depth.
+const maxMoves = 8
 
 // value writes the value that begins at text[i], nested depth levels deep, and returns
 // its end.
 func (w *writer) value(i, depth int) (end int, err error) {
+	w.levels = 0
 	if i >= len(w.text) {
 		return i, errors.New("unexpected end of input")
 	}
@@ -85,14 +100,18 @@ func (w *writer) value(i, depth int) (end int, err error) {
 func (w *writer) array(i, depth int) (int, error) {
 	w.out = append(w.out, '[')
 	first := true
+	levels := 0
 	end, err := jsonscan.Array(w.text, i, depth, func(i int) (int, error) {
 		if !first {
 			w.out = append(w.out, ',')
 		}
 		first = false
-		return w.value(i, depth+1)
+		end, err := w.value(i, depth+1)
+		levels = max(levels, w.levels)
+		return end, err
 	})
 	w.out = append(w.out, ']')
+	w.levels = levels
 	return end, err
 }
 
@@ -107,6 +126,7 @@ func (w *writer) object(i, depth int) (int, error) {
 	start := len(w.out)
 	next := i + 1 // the end of the previous member
 	var members []member
+	levels := 0
 	end, err := jsonscan.Object(w.text, i, depth, func(key []byte, i int) (int, error) {
 		m := member{
 			name:  string(key),
@@ -119,6 +139,7 @@ func (w *writer) object(i, depth int) (int, error) {
 		end, err := w.value(i, depth+1)
 		next, m.end = end, len(w.out)
 		members = append(members, m)
+		levels = max(levels, w.levels)
 		w.out = append(w.out, ',')
 		return end, err
 	})
@@ -129,8 +150,14 @@ func (w *writer) object(i, depth int) (int, error) {
 		w.out = w.out[:len(w.out)-1]
 	}
 	if !slices.IsSortedFunc(members, byName) {
-		w.sort(start, members)
+		slices.SortStableFunc(members, byName)
+		if levels++; levels <= maxMoves {
+			w.sort(start, members)
+		} else {
+			w.late = append(w.late, unsorted{start, len(w.out), members})
+		}
 	}
+	w.levels = levels
 	for k := 1; k < len(members) && !w.exact; k++ {
 		if members[k].name == members[k-1].name {
 			return end, fmt.Errorf("duplicate member %q", members[k].name)
@@ -153,16 +180,45 @@ func (w *writer) name(i int) error {
 	return w.literal(w.text[i:end])
 }
 
-// sort sorts the members, which occupy out from start on.
+// sort writes the sorted members, which occupy out from start on, in their order.
 func (w *writer) sort(start int, members []member) {
 	w.scratch = append(w.scratch[:0], w.out[start:]...)
-	slices.SortStableFunc(members, byName)
 	w.out = w.out[:start]
 	for k, m := range members {
 		if k > 0 {
 			w.out = append(w.out, ',')
 		}
 		w.out = append(w.out, w.scratch[m.start-start:m.end-start]...)
+	}
+}
+
+// sorted returns out with the members of all objects in their order.
+func (w *writer) sorted() []byte {
+	if w.late == nil {
+		return w.out
+	}
+	slices.SortFunc(w.late, func(a, b unsorted) int { return cmp.Compare(a.start, b.start) })
+	return w.appendSorted(make([]byte, 0, len(w.out)), 0, len(w.out))
+}
+
+// appendSorted appends out[from:to], a number of whole members or values, with the members of all objects in their
+// order.
+func (w *writer) appendSorted(dst []byte, from, to int) []byte {
+	for {
+		// An object that begins at from encloses it: those within begin after a brace.
+		k, _ := slices.BinarySearchFunc(w.late, from+1, func(o unsorted, at int) int { return cmp.Compare(o.start, at) })
+		if k == len(w.late) || w.late[k].start >= to {
+			return append(dst, w.out[from:to]...)
+		}
+		o := w.late[k]
+		dst = append(dst, w.out[from:o.start]...)
+		for k, m := range o.members {
+			if k > 0 {
+				dst = append(dst, ',')
+			}
+			dst = w.appendSorted(dst, m.start, m.end)
+		}
+		from = o.end
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
@@ -51,6 +52,35 @@ func TestAppend(t *testing.T) {
 				t.Errorf("Append = %s, %v\nwant     %s", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestDeepObjects guards the cost of objects in objects: each byte was moved as often as objects around it had to be
+// sorted.
+func TestDeepObjects(t *testing.T) {
+	text := func(depth, size int) []byte {
+		return []byte(strings.Repeat(`[{"b":{"z":[],"y":0},"a":`, depth) + `"` + strings.Repeat("x", size) + `"` +
+			strings.Repeat(`}]`, depth))
+	}
+	for depth := range 40 {
+		want := strings.Repeat(`[{"a":`, depth) + `"xx"` + strings.Repeat(`,"b":{"y":0,"z":[]}}]`, depth)
+		got, err := canonical.Append([]byte("> "), text(depth, 2))
+		if err != nil || string(got) != "> "+want {
+			t.Fatalf("depth %d: Append = %s, %v, want > %s", depth, got, err, want)
+		}
+	}
+	cost := func(text []byte) time.Duration {
+		least := time.Hour
+		for range 5 {
+			began := time.Now()
+			canonical.AppendExact(nil, text)
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	flat, deep := cost(text(8, 1<<20)), cost(text(250, 1<<20))
+	if deep > 5*flat {
+		t.Errorf("250 objects in each other take %v, and 8 take %v", deep, flat)
 	}
 }
 
