@@ -50,6 +50,27 @@ func TestEntry(t *testing.T) {
 			"",
 			"",
 		},
+		"in a registry of its own": {
+			`"packages": [{"registryType": "npm", "registryBaseUrl": "https://npm.corp.example/r", "identifier": "w", ` +
+				stdio + `}]`,
+			`"command":"npx","args":["-y","--registry=https://npm.corp.example/r","w"]`,
+			"",
+			"",
+		},
+		"in the public registry": {
+			`"packages": [{"registryType": "npm", "registryBaseUrl": "https://Registry.npmjs.org/", "identifier": "w", ` +
+				stdio + `}]`,
+			`"command":"npx","args":["-y","w"]`,
+			"",
+			"",
+		},
+		"image in its registry": {
+			`"packages": [{"registryType": "oci", "registryBaseUrl": "https://ghcr.io", "identifier": "ghcr.io/me/w:1", ` +
+				stdio + `}]`,
+			`"command":"docker","args":["run","-i","--rm","ghcr.io/me/w:1"]`,
+			"",
+			"",
+		},
 		"no version": {
 			`"packages": [{"registryType": "npm", "identifier": "w", ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w"]`,
@@ -282,6 +303,56 @@ func TestEntryRefuses(t *testing.T) {
 			`"packages": [{"registryType": "npm", "identifier": "w evil", ` + stdio + `}]`,
 			"",
 			"is not a package",
+		},
+		"a registry of its own for uvx": {
+			`"packages": [{"registryType": "pypi", "registryBaseUrl": "https://u:secret@pypi.corp.example", ` +
+				`"identifier": "w", ` + stdio + `}]`,
+			"",
+			"https://redacted@pypi.corp.example, and would be taken from the public one",
+		},
+		"a registry of its own for bunx": {
+			`"packages": [{"registryType": "npm", "registryBaseUrl": "https://npm.corp.example", "runtimeHint": "bunx", ` +
+				`"identifier": "w", ` + stdio + `}]`,
+			"",
+			"would be taken from the public one",
+		},
+		"a registry with a password": {
+			`"packages": [{"registryType": "npm", "registryBaseUrl": "https://u:secret@npm.corp.example", ` +
+				`"identifier": "w", ` + stdio + `}]`,
+			"",
+			"would be taken from the public one",
+		},
+		"an image of another registry": {
+			`"packages": [{"registryType": "oci", "registryBaseUrl": "https://ghcr.io", "identifier": "me/w:1", ` +
+				stdio + `}]`,
+			"",
+			"would be taken from the public one",
+		},
+		"a registry that is no URL": {
+			`"packages": [{"registryType": "npm", "registryBaseUrl": "--call=evil", "identifier": "w", ` + stdio + `}]`,
+			"",
+			"would be taken from the public one",
+		},
+		"a crate of another registry": {
+			`"packages": [{"registryType": "cargo", "registryBaseUrl": "https://crates.corp.example", "identifier": "w", ` +
+				stdio + `}]`,
+			"",
+			"would be taken from the public one",
+		},
+		"a crate that is a program": {
+			`"packages": [{"registryType": "cargo", "identifier": "../../bin/sh", ` + stdio + `}]`,
+			"",
+			"is not a package of cargo",
+		},
+		"a crate that is a command": {
+			`"packages": [{"registryType": "cargo", "identifier": "w", "version": "1;reboot", ` + stdio + `}]`,
+			"",
+			"is not a package of cargo",
+		},
+		"a bundle without a digest": {
+			`"packages": [{"registryType": "mcpb", "identifier": "https://x.example/w.mcpb", ` + stdio + `}]`,
+			"",
+			"has no fileSha256",
 		},
 		"a secret argument": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +

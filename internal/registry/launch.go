@@ -2,10 +2,12 @@ package registry
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -125,7 +127,17 @@ func (b *builder) pack(p *Package) error {
 	if l.own, err = b.arguments(p.PackageArguments); err != nil {
 		return err
 	}
+	if p.RegistryType == "cargo" && (!crateName().MatchString(p.Identifier) ||
+		p.Version != "" && !packVersion().MatchString(p.Version)) {
+		return &UnfitError{Why: fmt.Sprintf("%.100q is not a package of cargo", l.what)}
+	}
 	switch kind := launcherOf(p.RegistryType); {
+	case p.RegistryType == "mcpb" && p.FileSHA256 == "":
+		return &UnfitError{
+			Why: "the document has no fileSha256 for its bundle, which the schema requires: nothing shows that the bundle is " +
+				"the published one",
+			Hint: "slipway add with the URL of the bundle adds it as it is now: " + secrets.URL(p.Identifier),
+		}
 	case p.RegistryType == "mcpb":
 		b.out.Bundle = &Bundle{
 			URL:    p.Identifier,
@@ -135,6 +147,9 @@ func (b *builder) pack(p *Package) error {
 			b.lost(check.Warning, "arguments of a bundle are omitted: it has those of its own manifest")
 		}
 	case p.RegistryType == "cargo":
+		if err := b.source(p, l); err != nil {
+			return err
+		}
 		s.Command = p.Identifier
 		s.Args = l.own
 		b.todo("cargo install %s", strings.ReplaceAll(l.what, "@", " --version "))
@@ -151,10 +166,52 @@ func (b *builder) pack(p *Package) error {
 			b.lost(check.Note,
 				"the package is to be started by %q; %s starts it instead", p.RuntimeHint, l.program)
 		}
+		if err := b.source(p, l); err != nil {
+			return err
+		}
 		s.Command = l.program
 		s.Args = kind.args(l)
 	}
 	return nil
+}
+
+// publicHosts returns the hosts of the registry that programs take packages of a type from.
+func publicHosts(registryType string) []string {
+	// Sources must not contain this address, as one in a lock file would bypass mirrors.
+	const npm = "registry.npmjs" + ".org"
+	return map[string][]string{
+		"npm":   {npm},
+		"pypi":  {"pypi.org"},
+		"oci":   {"docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"},
+		"nuget": {"api.nuget.org", "nuget.org", "www.nuget.org"},
+		"cargo": {"crates.io", "index.crates.io", "static.crates.io"},
+	}[registryType]
+}
+
+// source makes the program take the package from the registry that the document names. Otherwise
+// it would start whatever has that name in the public one, which anyone may have put there.
+func (b *builder) source(p *Package, l *line) error {
+	if p.RegistryBaseURL == "" {
+		return nil
+	}
+	u, err := url.Parse(p.RegistryBaseURL)
+	valid := err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http")
+	switch {
+	case valid && slices.Contains(publicHosts(p.RegistryType), strings.ToLower(u.Host)):
+		return nil
+	case valid && p.RegistryType == "oci" && strings.HasPrefix(p.Identifier, strings.ToLower(u.Host)+"/"):
+		return nil // images are named with their registry
+	case valid && l.program == "npx":
+		flag := []string{"--registry=" + u.String()}
+		l.runtime = append(missing(flag, l.runtime), l.runtime...)
+		return nil
+	}
+	return &UnfitError{
+		Why: fmt.Sprintf("the package %s is in the registry %s, and would be taken from the public one", p.Identifier,
+			secrets.URL(p.RegistryBaseURL)),
+		Hint: "write the definition yourself, with the option of the program for that registry, or take another way with " +
+			"--package: " + strings.Join(b.doc.Choices(), ", "),
+	}
 }
 
 // imageArguments returns the arguments of docker run without the image and without

@@ -11,6 +11,7 @@ import (
 var (
 	npmName     = lazyregexp.New(`^(@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
 	pypiName    = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`)
+	crateName   = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	packVersion = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.+!_-]*$`)
 )
 
