@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -279,7 +281,7 @@ func TestLimits(t *testing.T) {
 		"fits":          {mcpb.Limits{ArchiveBytes: int64(len(data)), Entries: 3, FileBytes: 5, TotalBytes: 15}, ""},
 		"no limits":     {mcpb.Limits{ArchiveBytes: -1, Entries: -1, FileBytes: -1, TotalBytes: -1, Ratio: -1}, ""},
 		"archive":       {mcpb.Limits{ArchiveBytes: int64(len(data)) - 1}, "more than the limit of"},
-		"entries":       {mcpb.Limits{Entries: 2}, "3 entries, more than the limit of 2"},
+		"entries":       {mcpb.Limits{Entries: 2}, "3 files and folders, more than the limit of 2"},
 		"bytes of one":  {mcpb.Limits{FileBytes: 4}, "more than the limit of 4 for a file"},
 		"bytes of all":  {mcpb.Limits{TotalBytes: 14}, "more than the limit of 14 bytes"},
 		"bytes of many": {mcpb.Limits{TotalBytes: 9}, "more than the limit of 9 bytes"},
@@ -297,6 +299,35 @@ func TestLimits(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestLimitOfFolders verifies that folders without an entry count: 1,500 files in 500 folders each
+// took 360 MB of memory.
+func TestLimitOfFolders(t *testing.T) {
+	deep := strings.Repeat("d/", 4)
+	data := (&rawArchive{entries: files("a/"+deep+"f", "1", "b/"+deep+"f", "2", "b/"+deep+"g", "3")}).bytes()
+	if _, err := open(data, &mcpb.Limits{Entries: 13}); err != nil {
+		t.Errorf("10 folders and 3 files: %v", err)
+	}
+	var refused *mcpb.ArchiveError
+	if _, err := open(data, &mcpb.Limits{Entries: 12}); !errors.As(err, &refused) || !refused.ExceedsLimit() {
+		t.Errorf("10 folders and 3 files: %v, want more than the limit of 12", err)
+	}
+	var entries []rawEntry
+	for i := range 1500 {
+		entries = append(entries, rawEntry{name: fmt.Sprintf("%d/%sf", i, strings.Repeat("d/", 500))})
+	}
+	data = (&rawArchive{entries: entries}).bytes()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := open(data, nil)
+	runtime.ReadMemStats(&after)
+	if !errors.As(err, &refused) || !refused.ExceedsLimit() {
+		t.Errorf("750,000 folders: %v", err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+		t.Errorf("750,000 folders took %d MiB", used>>20)
 	}
 }
 

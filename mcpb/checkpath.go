@@ -102,7 +102,7 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 // them as the same file.
 func (s *Selection) collision(where func(string) string) []check.Finding {
 	var refused *ArchiveError
-	if !errors.As(zip.CheckNames(s.names()), &refused) || !refused.Rule.Is(zip.RuleCollision) {
+	if !errors.As(zip.CheckNames(s.names(), nil), &refused) || !refused.Rule.Is(zip.RuleCollision) {
 		return nil
 	}
 	return []check.Finding{

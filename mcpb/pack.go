@@ -196,13 +196,10 @@ func (s *Selection) names() []string {
 // admit refuses names, and more files or bytes, than readers accept. The compression ratio
 // is checked later.
 func (s *Selection) admit(limits *Limits) error {
-	if err := zip.CheckNames(s.names()); err != nil {
+	if err := zip.CheckNames(s.names(), limits); err != nil {
 		return err
 	}
 	budget := zip.NewBudget(limits)
-	if err := budget.AdmitEntries(int64(len(s.Files))); err != nil {
-		return err
-	}
 	for _, f := range s.Files {
 		if err := budget.AdmitFile(f.Name, f.Size, f.Size); err != nil {
 			return err

@@ -113,7 +113,7 @@ func New(r io.ReaderAt, size int64, limits *Limits) (*Archive, error) {
 	if err := a.readDirectory(); err != nil {
 		return nil, err
 	}
-	a.tree, err = newTree(a.entries, a.open)
+	a.tree, err = newTree(a.entries, a.budget, a.open)
 	return a, err
 }
 

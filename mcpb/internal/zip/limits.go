@@ -7,7 +7,8 @@ import "cmp"
 type Limits struct {
 	// ArchiveBytes is the size of the archive file. The default is 2 GiB.
 	ArchiveBytes int64
-	// Entries is the number of files and folders. The default is 100,000.
+	// Entries is the number of files and folders, including folders without an entry. The
+	// default is 100,000.
 	Entries int
 	// FileBytes is the size of one file when unpacked. The default is 512 MiB.
 	FileBytes int64
@@ -64,7 +65,7 @@ func (b *Budget) AdmitArchive(size int64) error {
 func (b *Budget) AdmitEntries(count int64) error {
 	most := b.limits.Entries
 	if most >= 0 && count > int64(most) {
-		return unsafef(RuleLimit, "", "it has %d entries, more than the limit of %d", count, most)
+		return unsafef(RuleLimit, "", "it has %d files and folders, more than the limit of %d", count, most)
 	}
 	return nil
 }

@@ -56,9 +56,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckNames ensures that files with these names can be in one archive. The error is an
-// [*Error].
-func CheckNames(names []string) error {
+// CheckNames ensures that files with these names, and the folders that they are in, can be in one
+// archive. If limits is nil, the defaults apply. The error is an [*Error].
+func CheckNames(names []string, limits *Limits) error {
 	entries := make([]Entry, len(names))
 	for i, name := range names {
 		if err := CheckName(name); err != nil {
@@ -69,7 +69,7 @@ func CheckNames(names []string) error {
 			Mode: 0o644,
 		}
 	}
-	_, err := newTree(entries, nil)
+	_, err := newTree(entries, NewBudget(limits), nil)
 	return err
 }
 

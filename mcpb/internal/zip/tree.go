@@ -24,6 +24,7 @@ type tree struct {
 	folded map[string]*node // by the name that a file system may use for it
 	open   func(n *node) fs.File
 	notes  []check.Finding
+	budget *Budget // of the number of nodes
 }
 
 // node is a file or a folder. It is also its own [fs.FileInfo] and [fs.DirEntry].
@@ -58,12 +59,14 @@ func newFolder(name string) *node {
 }
 
 // newTree builds the tree of entries. It refuses entries with the same name, including
-// names that only some file systems treat as equal. open opens a file.
-func newTree(entries []Entry, open func(n *node) fs.File) (*tree, error) {
+// names that only some file systems treat as equal. open opens a file. Folders count for the limit
+// of entries even if they have none: a short archive can have millions, each in the path of a file.
+func newTree(entries []Entry, budget *Budget, open func(n *node) fs.File) (*tree, error) {
 	t := &tree{
 		nodes:  make(map[string]*node, len(entries)+1),
 		folded: make(map[string]*node, len(entries)),
 		open:   open,
+		budget: budget,
 	}
 	t.nodes["."] = newFolder(".")
 	for i := range entries {
@@ -123,7 +126,7 @@ func (t *tree) add(n *node) error {
 	}
 	parent.children = append(parent.children, n)
 	t.nodes[n.name] = n
-	return nil
+	return t.budget.AdmitEntries(int64(len(t.nodes) - 1)) // without the root
 }
 
 // find returns the node at a path, or an error of the file system.
