@@ -126,8 +126,11 @@ func TestHandover(t *testing.T) {
 	race.SkipSlow(t)
 	e := cluster.NewMemory()
 	src := newStateless()
-	a := startDraining(t, e, src, time.Minute)
-	others := []*replica{startReplica(t, e, src), startReplica(t, e, src)}
+	a := startLeased(t, e, src, time.Minute, steadyLease)
+	others := []*replica{
+		startLeased(t, e, src, time.Second, steadyLease),
+		startLeased(t, e, src, time.Second, steadyLease),
+	}
 	header := startSession(t, a, e)
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,

@@ -152,6 +152,7 @@ func TestCallerHandover(t *testing.T) {
 	e := cluster.NewMemory()
 	c := &callers{programs: newPrograms()}
 	c.exit = 100 * time.Millisecond
+	c.lease = steadyLease
 	for range 3 {
 		c.add(t, e, client.FailoverRestart)
 	}

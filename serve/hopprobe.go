@@ -40,6 +40,8 @@ type probes struct {
 // probe probes one replica while requests are in flight there, or while it does not answer.
 type probe struct {
 	suspended atomic.Bool
+	began     time.Time
+	heard     atomic.Int64 // when the replica last answered a request: the time since began, in nanoseconds
 
 	// waiting cancel the requests in flight. The mutex of probes guards it.
 	waiting map[*cluster.Canceler]struct{}
@@ -73,7 +75,7 @@ func (p *probes) watch(peer *cluster.Peer, request *cluster.Canceler) *probe {
 	defer p.mu.Unlock()
 	b := p.peers[peer]
 	if b == nil {
-		b = &probe{waiting: make(map[*cluster.Canceler]struct{})}
+		b = &probe{began: time.Now(), waiting: make(map[*cluster.Canceler]struct{})}
 		if p.peers == nil {
 			p.peers = make(map[*cluster.Peer]*probe)
 		}
@@ -82,6 +84,16 @@ func (p *probes) watch(peer *cluster.Peer, request *cluster.Canceler) *probe {
 	}
 	b.waiting[request] = struct{}{}
 	return b
+}
+
+// hear notes that the replica has answered a request.
+func (b *probe) hear() {
+	b.heard.Store(int64(time.Since(b.began)))
+}
+
+// hasAnswered reports whether the replica has answered a request since then.
+func (b *probe) hasAnswered(since time.Time) bool {
+	return b.began.Add(time.Duration(b.heard.Load())).After(since)
 }
 
 // unwatch is the opposite of watch, which has returned b.
@@ -114,7 +126,11 @@ func (p *probes) run(peer *cluster.Peer, b *probe) {
 			return
 		}
 		p.mu.Unlock()
+		began := time.Now()
 		err := ping(peer)
+		if errors.Is(err, errSuspended) && b.hasAnswered(began.Add(probeTimeout/2)) {
+			err = nil // it is busy: had it been suspended since the probe, it could not have answered
+		}
 		b.suspended.Store(errors.Is(err, errSuspended))
 		if errors.Is(err, cluster.ErrGone) {
 			replaced++

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -80,6 +81,84 @@ func modernRequest(method, name, params string) *http.Request {
 	return r
 }
 
+// forwarder returns what forwards requests to other replicas.
+func (o *owner) forwarder() *hop {
+	h := &hop{
+		replica:  o.replica,
+		sessions: o.all,
+		handler:  &Handler{server: o.server, placing: &placing{}},
+		log:      o.all.log,
+	}
+	h.homes = newCallerHomes(h, nil)
+	h.handler.hop = h
+	return h
+}
+
+// askFor asks for a task.
+func (p *hop) askFor(task string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	p.handler.passOn(w, modernRequest("tasks/get", task, `"taskId":"`+task+`"`))
+	return w
+}
+
+// TestBusyReplica guards a request in flight at a replica that is too busy to answer probes in time, and answers other
+// requests: the request is not given up until the replica answers nothing.
+func TestBusyReplica(t *testing.T) {
+	t.Parallel()
+	race.SkipSlow(t)
+	e := cluster.NewMemory()
+	a, b := newOwner(t, e), newOwner(t, e)
+	end := make(chan struct{})
+	probed := make(chan struct{}, 100)
+	server := &hophttp.Server{
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == hophttp.PingPath {
+				probed <- struct{}{}
+				<-end
+			}
+		}),
+		Log: a.all.log,
+	}
+	go func() { _ = server.Serve(b.replica.Listener()) }()
+	t.Cleanup(func() { _ = server.Close() })
+	t.Cleanup(func() { close(end) })
+	h := a.forwarder()
+	task := newTask(t, b.replica.ID())
+	peer := a.replica.Find(t.Context(), b.replica.ID())
+	request := new(cluster.Canceler)
+	watched := h.probes.watch(peer, request)
+	defer h.probes.unwatch(watched, request)
+	for probes := 0; probes < 3; { // the first two have had no answer
+		select {
+		case <-probed:
+			probes++
+		default:
+		}
+		if w := h.askFor(task); w.Code != http.StatusOK {
+			t.Fatalf("a request to a busy replica got %d %s", w.Code, w.Body)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if cause := request.Cause(); cause != nil {
+		t.Fatalf("the request ended with %v while the replica answered others", cause)
+	}
+	for deadline := time.Now().Add(10 * time.Second); request.Cause() == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the request waits for a replica that answers nothing")
+		}
+	}
+	if cause := request.Cause(); !errors.Is(cause, errSuspended) {
+		t.Errorf("the request ended with %v, want %v", cause, errSuspended)
+	}
+}
+
+// probing reports whether probes of a replica may use its connections.
+func (p *probes) probing(peer *cluster.Peer) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.peers[peer] != nil
+}
+
 // TestSilentReplica guards requests for a replica that stops answering while its connection is idle: none is sent, and
 // a task, which may continue, is not reported as lost, also if the replica answers again at that moment.
 func TestSilentReplica(t *testing.T) {
@@ -107,13 +186,7 @@ func TestSilentReplica(t *testing.T) {
 	}
 	go func() { _ = server.Serve(b.replica.Listener()) }()
 	t.Cleanup(func() { _ = server.Close() })
-	h := &hop{
-		replica:  a.replica,
-		sessions: a.all,
-		handler:  &Handler{server: a.server, placing: &placing{}},
-	}
-	h.homes = newCallerHomes(h, nil)
-	h.handler.hop = h
+	h := a.forwarder()
 	h.log = slog.New(onWarn{
 		Handler: slog.DiscardHandler,
 		call: func() { // before the answer, a probe is answered again
@@ -123,11 +196,7 @@ func TestSilentReplica(t *testing.T) {
 		},
 	})
 	task := newTask(t, b.replica.ID())
-	ask := func() *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		h.handler.passOn(w, modernRequest("tasks/get", task, `"taskId":"`+task+`"`))
-		return w
-	}
+	ask := func() *httptest.ResponseRecorder { return h.askFor(task) }
 	for name, send := range map[string]func(){
 		"of a task": func() {
 			if w := ask(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
@@ -151,6 +220,9 @@ func TestSilentReplica(t *testing.T) {
 		}
 		if w := ask(); w.Code != http.StatusOK {
 			t.Fatalf("a request to a replica that answers got %d %s", w.Code, w.Body)
+		}
+		for h.probes.probing(peer) {
+			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(1100 * time.Millisecond) // until connections are verified before they are used
 		before := served.Load()
