@@ -213,7 +213,7 @@ func (c *checker) head(name string, n int) []byte {
 
 // hintSimilar returns a hint with the most similar path in the bundle.
 func (c *checker) hintSimilar(name string) string {
-	if c.fsys == nil {
+	if c.fsys == nil || c.full(check.Error) || c.full(check.Warning) {
 		return ""
 	}
 	entries, err := fs.ReadDir(c.fsys, path.Dir(name))
@@ -221,7 +221,7 @@ func (c *checker) hintSimilar(name string) string {
 		return ""
 	}
 	var names []string
-	for _, e := range entries {
+	for _, e := range entries[:min(len(entries), maxFindings)] {
 		names = append(names, path.Join(path.Dir(name), e.Name()))
 	}
 	return c.near(name, names)

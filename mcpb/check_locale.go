@@ -1,9 +1,9 @@
 package mcpb
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -37,13 +37,23 @@ func (c *checker) checkLocalization() {
 		c.Add(ruleLocalization, "/localization/resources", "",
 			"no file of the bundle is %s", l.resources())
 	}
+	if len(locales) > maxLocales {
+		c.Add(ruleLocalization, "/localization/resources", "", "the bundle has %d translations; %d of them are checked",
+			len(locales), maxLocales)
+		locales = locales[:maxLocales]
+	}
 	for _, locale := range locales {
-		c.checkTranslation(locale, l.file(locale))
+		c.checkTranslation(locale, l.file(locale), locales)
 	}
 }
 
-// checkTranslation checks one file: only translatable fields may be in it.
-func (c *checker) checkTranslation(locale, name string) {
+// maxLocales is the number of translations that are checked. Each is compared with the others, which
+// replace what it lacks.
+const maxLocales = 1000
+
+// checkTranslation checks one file, called name: only translatable fields may be in it. locales are all
+// that the bundle has.
+func (c *checker) checkTranslation(locale, name string, locales []string) {
 	text, err := fsutil.ReadRegular(c.fsys, name, MaxManifest)
 	if err != nil {
 		c.in(name).Add(ruleTranslation, "", "", "it cannot be read")
@@ -77,7 +87,8 @@ func (c *checker) checkTranslation(locale, name string) {
 		return
 	}
 	if missing := translated.missing(c.m); len(missing) > 0 {
-		chain := Fallbacks(locale, own, c.m.Locales(c.fsys))
+		chain := Fallbacks(locale, own, locales)
+		chain = chain[:min(len(chain), maxFallbacks)]
 		c.in(name).Add(ruleUntranslated, "", "shown instead, in this order: "+describe(chain[min(1, len(chain)):], own),
 			"not translated: %s", firstNames(missing, 20))
 	}
@@ -85,9 +96,13 @@ func (c *checker) checkTranslation(locale, name string) {
 
 // checkTranslated reports translations of tools or prompts that the manifest does not have.
 func (d *document) checkTranslated(what, pointer string, known []string) {
+	isKnown := make(map[string]bool, len(known))
+	for _, name := range known {
+		isKnown[name] = true
+	}
 	for i, item := range d.root.At(pointer).Elements() {
 		name := item.Get("name")
-		if name.Is(tree.String) && !slices.Contains(known, name.Text) {
+		if name.Is(tree.String) && !isKnown[name.Text] {
 			d.At(name.Start).Add(ruleTranslation.As(check.Warning), fmt.Sprintf("%s/%d/name", pointer, i),
 				d.near(name.Text, known), "the manifest has no %s %q, so it is never shown", what, name.Text)
 		}
@@ -118,11 +133,15 @@ func (t *translation) missing(m *Manifest) (names []string) {
 	add("display_name", m.DisplayName, t.DisplayName)
 	add("description", m.Description, t.Description)
 	add("long_description", m.LongDescription, t.LongDescription)
+	tools := t.tools()
 	for _, tool := range m.Tools {
-		add("tool "+tool.Name, tool.Description, t.description(tool.Name))
+		translated := cmp.Or(tools[tool.Name], &translatedTool{})
+		add("tool "+tool.Name, tool.Description, translated.Description)
 	}
+	prompts := t.prompts()
 	for _, p := range m.Prompts {
-		add("prompt "+p.Name, p.Description, t.prompt(p.Name).Description)
+		translated := cmp.Or(prompts[p.Name], &translatedPrompt{})
+		add("prompt "+p.Name, p.Description, translated.Description)
 	}
 	return names
 }

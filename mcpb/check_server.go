@@ -190,11 +190,12 @@ func (c *checker) checkCommand(l *commandLine) {
 	}
 	c.checkFetches(l.pointer, l.Command, l.Args)
 	c.checkDeveloper(c.missingSeverity(), l.pointer+"/command", l.Command)
+	started := startedFile(cmp.Or(l.Command, c.m.Server.Config.Command), l.Args)
 	for i, arg := range l.Args {
 		at := fmt.Sprintf("%s/args/%d", l.pointer, i)
 		// Only an argument that names the program must exist; others may be created later.
 		severity := check.Warning
-		if startsFile(cmp.Or(l.Command, c.m.Server.Config.Command), l.Args, i) {
+		if i == started {
 			severity = c.missingSeverity()
 		}
 		c.checkDeveloper(severity, at, arg)

@@ -7,9 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
@@ -149,7 +148,10 @@ func (c *cleaning) prepare(ctx context.Context, name string) error {
 	if err := os.WriteFile(manifest, fixed, 0o644); err != nil {
 		return err
 	}
-	packed, err := Pack(ctx, c.dir, c.packed, &PackOptions{Prune: c.prunable()})
+	packed, err := Pack(ctx, c.dir, c.packed, &PackOptions{
+		Prune:  c.prunable(),
+		Limits: c.opts.Limits,
+	})
 	var invalid *InvalidError
 	if errors.As(err, &invalid) {
 		c.report.Findings = c.renamed(invalid.Report, name)
@@ -190,6 +192,11 @@ func (c *cleaning) compare(packed *PackReport) error {
 		return fmt.Errorf("open what was packed: %w", err)
 	}
 	defer clean.Close()
+	excluded := make(map[string]string, len(packed.Excluded)) // the reasons by name
+	for _, x := range packed.Excluded {
+		excluded[x.Name] = x.Reason
+	}
+	places := map[string]int{}
 	for e := range c.archive.Entries() {
 		if e.Mode.IsDir() {
 			continue
@@ -197,35 +204,33 @@ func (c *cleaning) compare(packed *PackReport) error {
 		if _, err := fs.Stat(clean.FS(), e.Name); err == nil {
 			continue
 		}
-		c.remove(e, packed.Excluded)
+		c.remove(&e, excluded, places)
 	}
 	return nil
 }
 
-// remove adds an entry to the removed files of its exclusion.
-func (c *cleaning) remove(e Entry, excluded []Exclusion) {
+// remove adds an entry to the removed files of its exclusion. places are the indices of the removed
+// files by name.
+func (c *cleaning) remove(e *Entry, excluded map[string]string, places map[string]int) {
 	name := e.Name
 	reason := "packing excludes it"
-	for _, x := range excluded {
-		if x.Name == e.Name || strings.HasPrefix(e.Name, x.Name+"/") {
-			name = x.Name
-			reason = x.Reason
-			break
+	// The shortest path wins: an excluded folder includes its content.
+	for at := e.Name; at != "."; at = path.Dir(at) {
+		if why, ok := excluded[at]; ok {
+			name, reason = at, why
 		}
 	}
-	removed := &c.report.Removed
-	at := slices.IndexFunc(*removed, func(r RemovedFile) bool {
-		return r.Name == name
-	})
-	if at < 0 {
-		*removed = append(*removed, RemovedFile{
+	at, known := places[name]
+	if !known {
+		at = len(c.report.Removed)
+		places[name] = at
+		c.report.Removed = append(c.report.Removed, RemovedFile{
 			Name:   name,
 			Reason: reason,
 		})
-		at = len(*removed) - 1
 	}
-	(*removed)[at].Files++
-	(*removed)[at].Bytes += e.Size
+	c.report.Removed[at].Files++
+	c.report.Removed[at].Bytes += e.Size
 }
 
 // write writes the clean bundle to its destination.

@@ -144,7 +144,7 @@ type expansion struct {
 	system map[string]string // the values of variables that are no options
 	values map[string]value  // by key; options without a value are missing
 
-	declared map[string]bool // the keys of all options
+	options map[string]*Option // all options, by key
 }
 
 // value is the value of an option.
@@ -163,10 +163,10 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 		m:        m,
 		opts:     valueOf(opts),
 		values:   map[string]value{},
-		declared: map[string]bool{},
+		options:  make(map[string]*Option, len(m.UserConfig)),
 	}
-	for _, o := range m.UserConfig {
-		e.declared[o.Key] = true
+	for i := range m.UserConfig {
+		e.options[m.UserConfig[i].Key] = &m.UserConfig[i]
 	}
 	o := &e.opts
 	o.Platform = cmp.Or(o.Platform, ThisPlatform())
@@ -265,13 +265,16 @@ func (e *expansion) launch() *Launch {
 	if command.shown == command.text {
 		l.shownCommand = l.Command
 	}
+	interpreter, own := ownArguments(config.Command, config.Args)
 	for i, arg := range config.Args {
 		before := ""
 		if i > 0 {
 			before = config.Args[i-1]
 		}
 		all := e.argument(fmt.Sprintf("%s/args/%d", pointer, i), arg, before)
-		e.refuseFlag(&config, i, all)
+		if i < own {
+			e.refuseFlag(interpreter, &config, i, all)
+		}
 		for _, t := range all {
 			l.Args = append(l.Args, t.text)
 			l.shownArgs = append(l.shownArgs, t.shown)
@@ -301,7 +304,7 @@ func (e *expansion) launch() *Launch {
 // unset reports whether an option is declared but has no value.
 func (e *expansion) unset(key string) bool {
 	_, set := e.values[key]
-	return e.declared[key] && !set
+	return e.options[key] != nil && !set
 }
 
 // expanded is a text, and its redacted form for display.

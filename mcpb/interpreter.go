@@ -129,11 +129,13 @@ func (c *checker) checkFlags(l *commandLine) {
 	}
 }
 
-// startsFile reports whether argument i is the file that an interpreter runs.
-func startsFile(command string, args []string, i int) bool {
-	_, r, _ := runnerOf(command)
+// startedFile returns the index of the argument that is the file that an interpreter runs, or -1.
+func startedFile(command string, args []string) int {
+	if _, r, _ := runnerOf(command); !r.StartsFile {
+		return -1
+	}
 	_, own := ownArguments(command, args)
-	return r.StartsFile && i == own
+	return own
 }
 
 // isValue reports whether the argument after before is its value.
@@ -142,19 +144,17 @@ func isValue(command, before string) bool {
 	return slices.Contains(r.Valued, before)
 }
 
-// refuseFlag refuses values that an interpreter would parse as its own options. They are
-// allowed if the default of the option is such a value, too.
-func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
+// refuseFlag refuses values of argument i, one of those that the interpreter called name parses
+// itself, that it would take for its own options. They are allowed if the default of the option is such
+// a value, too.
+func (e *expansion) refuseFlag(name string, config *Config, i int, expanded []expanded) {
 	key := leadingOption(config.Args[i])
-	name, own := ownArguments(config.Command, config.Args)
-	if key == "" ||
-		i >= own ||
-		i > 0 && isValue(config.Command, config.Args[i-1]) {
+	o := e.options[key]
+	if o == nil || i > 0 && isValue(config.Command, config.Args[i-1]) {
 		return
 	}
-	o, declared := e.m.Option(key)
 	preset, ok := o.Default.(string)
-	if !declared || !o.canBeFlag() || ok && strings.HasPrefix(preset, "-") {
+	if !o.canBeFlag() || ok && strings.HasPrefix(preset, "-") {
 		return
 	}
 	for _, t := range expanded {

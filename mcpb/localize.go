@@ -127,6 +127,10 @@ func script(locale string) string {
 	return ""
 }
 
+// maxFallbacks is the number of translations that one manifest is read from. Each may be as large as
+// a manifest.
+const maxFallbacks = 20
+
 // Localized returns a copy of the manifest in the language locale, such as "de-AT", with
 // the translations in fsys, and the languages that it uses, the best first. Texts without
 // a translation stay as they are. A broken translation is ignored; [Check] reports it.
@@ -135,6 +139,7 @@ func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
 		return m, nil
 	}
 	chain := Fallbacks(locale, m.Localization.defaultLocale(), m.Locales(fsys))
+	chain = chain[:min(len(chain), maxFallbacks)]
 	translated := *m
 	translated.Tools, translated.Prompts = slices.Clone(m.Tools), slices.Clone(m.Prompts)
 	var used []string
@@ -164,11 +169,14 @@ type translation struct {
 		Name *string `json:"name"`
 	} `json:"author"`
 	// Tools and Prompts are matched with those of the manifest by name.
-	Tools []struct {
-		Name        string  `json:"name"`
-		Description *string `json:"description"`
-	} `json:"tools"`
+	Tools   []translatedTool   `json:"tools"`
 	Prompts []translatedPrompt `json:"prompts"`
+}
+
+// translatedTool has the text of the tool called Name.
+type translatedTool struct {
+	Name        string  `json:"name"`
+	Description *string `json:"description"`
 }
 
 // translatedPrompt has the texts of the prompt called Name.
@@ -194,25 +202,25 @@ func translationSchema() *valueSchema {
 	return structSchema(reflect.TypeFor[translation](), "")
 }
 
-// description returns the description of a tool, or nil. If a name is repeated, the first
-// one counts.
-func (t *translation) description(tool string) *string {
-	for i := range t.Tools {
-		if t.Tools[i].Name == tool {
-			return t.Tools[i].Description
-		}
-	}
-	return nil
+// tools returns the translated tools by name.
+func (t *translation) tools() map[string]*translatedTool {
+	return byName(t.Tools, func(tool *translatedTool) string { return tool.Name })
 }
 
-// prompt returns the texts of a prompt, which are nil if it is missing.
-func (t *translation) prompt(name string) *translatedPrompt {
-	for i := range t.Prompts {
-		if t.Prompts[i].Name == name {
-			return &t.Prompts[i]
+// prompts returns the translated prompts by name.
+func (t *translation) prompts() map[string]*translatedPrompt {
+	return byName(t.Prompts, func(p *translatedPrompt) string { return p.Name })
+}
+
+// byName returns the items by their names. If a name is repeated, the first one counts.
+func byName[T any](items []T, name func(*T) string) map[string]*T {
+	found := make(map[string]*T, len(items))
+	for i := range items {
+		if _, repeated := found[name(&items[i])]; !repeated {
+			found[name(&items[i])] = &items[i]
 		}
 	}
-	return &translatedPrompt{}
+	return found
 }
 
 // apply copies the texts of a translation.
@@ -229,13 +237,18 @@ func (m *Manifest) apply(t *translation) {
 	if t.Keywords != nil {
 		m.Keywords = t.Keywords
 	}
+	tools := t.tools()
 	for i := range m.Tools {
-		set(&m.Tools[i].Description, t.description(m.Tools[i].Name))
+		if translated := tools[m.Tools[i].Name]; translated != nil {
+			set(&m.Tools[i].Description, translated.Description)
+		}
 	}
+	prompts := t.prompts()
 	for i := range m.Prompts {
-		p := t.prompt(m.Prompts[i].Name)
-		set(&m.Prompts[i].Description, p.Description)
-		set(&m.Prompts[i].Text, p.Text)
+		if translated := prompts[m.Prompts[i].Name]; translated != nil {
+			set(&m.Prompts[i].Description, translated.Description)
+			set(&m.Prompts[i].Text, translated.Text)
+		}
 	}
 }
 

@@ -172,7 +172,7 @@ func (o *PackOptions) writeCompanions(report *PackReport) error {
 	if o.SBOM == "" {
 		return nil
 	}
-	archive, err := OpenArchive(report.Archive, nil)
+	archive, err := OpenArchive(report.Archive, o.Limits)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func ThisPlatform() string {
 // resolve determines the value of every option.
 func (e *expansion) resolve() {
 	for _, key := range sortedKeys(e.opts.Values) {
-		if e.declared[key] {
+		if e.options[key] != nil {
 			continue
 		}
 		var keys []string
