@@ -31,8 +31,15 @@ func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 	if !bytes.Contains(inputSchema, []byte("x-mcp-header")) {
 		return nil, nil
 	}
-	var found []HeaderParam
-	err := addAnnotated(&found, inputSchema, nil)
+	scan := annotations{
+		schema: inputSchema,
+		names:  make(map[string]bool),
+	}
+	_, err := scan.read(jsonscan.Space(inputSchema, 0), 0)
+	found := scan.found
+	if err == nil {
+		err = scan.problem
+	}
 	order.By(found, func(a, b HeaderParam) int {
 		return strings.Compare(a.Name, b.Name)
 	})
@@ -42,47 +49,68 @@ func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 	return found, err
 }
 
-// addAnnotated appends the valid annotated properties of the schema at path, and returns
-// the first error.
-func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) error {
-	if len(path) > jsonscan.MaxDepth {
-		return errors.New("properties with an x-mcp-header may be nested too deeply")
+// annotations collects the annotated properties of a schema in one pass.
+type annotations struct {
+	schema  []byte
+	path    []string // of the property being read
+	found   []HeaderParam
+	names   map[string]bool // of the headers found
+	problem error           // the first one
+}
+
+// read reads the schema that begins at i, and returns its end. The error is one of syntax.
+func (a *annotations) read(i, depth int) (end int, err error) {
+	if i >= len(a.schema) || a.schema[i] != '{' {
+		return jsonscan.ValueAt(a.schema, i, depth) // a schema may be a boolean
 	}
-	i := jsonscan.Space(raw, 0)
-	if i == len(raw) || raw[i] != '{' {
-		return nil // a schema may be a boolean
-	}
-	var n struct {
-		Type       any                        `json:"type"`
-		Header     *string                    `json:"x-mcp-header"`
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(raw, &n); err != nil {
-		return fmt.Errorf("invalid x-mcp-header: %w", err)
-	}
-	var problem error
-	if n.Header != nil {
-		p := HeaderParam{http.CanonicalHeaderKey("Mcp-Param-" + *n.Header), path}
-		switch {
-		case !ValidHeaderName(*n.Header):
-			problem = fmt.Errorf("x-mcp-header %.64q is not the name of a header", *n.Header)
-		case n.Type != "string" && n.Type != "integer" && n.Type != "boolean":
-			problem = fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean",
-				*n.Header, n.Type)
-		case slices.ContainsFunc(*found, func(other HeaderParam) bool {
-			return other.Name == p.Name
-		}):
-			problem = fmt.Errorf("x-mcp-header %s occurs twice", *n.Header)
-			*found = append(*found, p) // servers verify both
-		default:
-			*found = append(*found, p)
+	var kind, header []byte
+	end, err = jsonscan.Object(a.schema, i, depth, func(key []byte, i int) (int, error) {
+		if string(key) == "properties" && i < len(a.schema) && a.schema[i] == '{' {
+			return jsonscan.Object(a.schema, i, depth+1, func(key []byte, i int) (int, error) {
+				a.path = append(a.path, string(key))
+				end, err := a.read(i, depth+2)
+				a.path = a.path[:len(a.path)-1]
+				return end, err
+			})
 		}
+		end, err := jsonscan.ValueAt(a.schema, i, depth+1)
+		switch {
+		case err != nil:
+		case string(key) == "type":
+			kind = a.schema[i:end]
+		case string(key) == "x-mcp-header":
+			header = a.schema[i:end]
+		}
+		return end, err
+	})
+	if err == nil && header != nil && string(header) != "null" {
+		a.problem = cmp.Or(a.problem, a.add(header, kind))
 	}
-	for name, property := range n.Properties {
-		problem = cmp.Or(problem,
-			addAnnotated(found, property, append(slices.Clone(path), name)))
+	return end, err
+}
+
+// add adds the property being read, with the values of its x-mcp-header and type. It returns why the annotation is
+// invalid, or nil.
+func (a *annotations) add(header, kind []byte) error {
+	name, ok := jsonscan.Unquote(header)
+	p := HeaderParam{
+		Name: http.CanonicalHeaderKey("Mcp-Param-" + name),
+		Path: slices.Clone(a.path),
 	}
-	return problem
+	switch typ, _ := jsonscan.Unquote(kind); {
+	case !ok:
+		return fmt.Errorf("x-mcp-header %.64s is not a string", header)
+	case !ValidHeaderName(name):
+		return fmt.Errorf("x-mcp-header %.64q is not the name of a header", name)
+	case typ != "string" && typ != "integer" && typ != "boolean":
+		return fmt.Errorf("x-mcp-header %s annotates the type %.64s, want string, integer or boolean", name, kind)
+	}
+	a.found = append(a.found, p) // servers verify also those that occur twice
+	if a.names[p.Name] {
+		return fmt.Errorf("x-mcp-header %s occurs twice", name)
+	}
+	a.names[p.Name] = true
+	return nil
 }
 
 // Value returns the argument in the form of text, and whether it is present.

@@ -2,8 +2,11 @@ package mcp_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -26,6 +29,8 @@ func TestHeaderParams(t *testing.T) {
 	for name, property := range map[string]string{
 		"a bad name": `{"type":"string","x-mcp-header":"a b"}`,
 		"a bad type": `{"type":"object","x-mcp-header":"a"}`,
+		"a number":   `{"type":"string","x-mcp-header":1}`,
+		"no type":    `{"x-mcp-header":"a"}`,
 		"a twin": `{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"A"}}},` +
 			`"c":{"type":"string","x-mcp-header":"a"}`,
 		"not reachable": `{"items":{"type":"string","x-mcp-header":"a"}}`,
@@ -36,6 +41,26 @@ func TestHeaderParams(t *testing.T) {
 	}
 	if params, err := mcp.HeaderParams([]byte(`{"type":"object"}`)); err != nil || params != nil {
 		t.Errorf("without annotations: %v, %v", params, err)
+	}
+}
+
+// TestHeaderParamsAtDepth guards the cost of schemas nested deeply: they were parsed again for each level.
+func TestHeaderParamsAtDepth(t *testing.T) {
+	const depth, size = 250, 1 << 20
+	schema := []byte(strings.Repeat(`{"properties":{"a":`, depth) + `{"type":"string","x-mcp-header":"A","description":"` +
+		strings.Repeat("x", size) + `"}` + strings.Repeat(`}}`, depth))
+	began := time.Now()
+	found, err := mcp.HeaderParams(schema)
+	took := time.Since(began)
+	if err != nil || len(found) != 1 || len(found[0].Path) != depth {
+		t.Fatalf("headers %v, %v, want one at depth %d", found, err, depth)
+	}
+	began = time.Now()
+	if err := jsonscan.Valid(schema); err != nil {
+		t.Fatal(err)
+	}
+	if scan := time.Since(began); took > 20*scan+10*time.Millisecond {
+		t.Errorf("the headers take %v, a scan of the schema takes %v", took, scan)
 	}
 }
 
