@@ -76,9 +76,10 @@ type compiler struct {
 	path  []string      // current position, for messages
 	nodes map[int]*node // by the offset of the schema in raw
 	// count is the number of nodes compiled so far, and depth the nesting of the current one.
-	// Both are limited.
+	// Both are limited, as is the work for patterns so far.
 	count    int
 	depth    int
+	patterns int
 	base     int                    // offset of the schema to which $ref is relative
 	anchors  map[anchor]int         // to offsets
 	ids      map[string]int         // absolute $id to offset

@@ -311,7 +311,7 @@ func (c *compiler) pattern(n *node, i int) error {
 	if err != nil {
 		return err
 	}
-	p, err := compilePattern(source)
+	p, err := c.compilePattern(source)
 	if err != nil {
 		c.note("pattern %s is not checked: %v", Quote(source), err)
 		n.unsure = true
@@ -415,7 +415,7 @@ func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
 		if err != nil {
 			return err
 		}
-		p, err := compilePattern(source)
+		p, err := c.compilePattern(source)
 		if err != nil {
 			c.note("members named by the pattern %s are not checked: %v", Quote(source), err)
 			o.hidden = true

@@ -22,45 +22,100 @@ type pattern struct {
 	cost int
 }
 
-// maxPatternCost limits the size of a pattern's program; repetition can make a short
-// pattern huge.
-const maxPatternCost = 10_000
+const (
+	// maxPatternSize limits a pattern, in instructions of its program and in bytes: repetition can make a short
+	// pattern huge.
+	maxPatternSize = 10_000
+	maxPatternText = 64 << 10
+	// maxPatternWork limits all patterns of a schema together, in the sum of their sizes. That compiles in less than
+	// a second.
+	maxPatternWork = 250_000
+	// patternWork is the least that a pattern costs, however small it is.
+	patternWork = 100
+)
 
-// compilePattern compiles an ECMAScript regular expression for Go's matcher. An error
-// states the feature that the matcher does not support.
-func compilePattern(source string) (*pattern, error) {
+// errTooLarge is why a pattern is not checked.
+var errTooLarge = errors.New("too large")
+
+// compilePattern compiles a pattern of the schema, unless the patterns are too large together.
+func (c *compiler) compilePattern(source string) (*pattern, error) {
+	if c.patterns > maxPatternWork {
+		return nil, errors.New("the patterns of the schema are too large together")
+	}
+	p, work, err := compilePattern(source)
+	c.patterns += work
+	return p, err
+}
+
+// compilePattern compiles an ECMAScript regular expression for Go's matcher. work is what that costs, also if it fails,
+// in instructions. An error states the feature that the matcher does not support.
+func compilePattern(source string) (p *pattern, work int, err error) {
+	work = patternWork
+	if len(source) > maxPatternText {
+		return nil, work, errTooLarge
+	}
 	translated, err := translate(source)
 	if err != nil {
-		return nil, err
+		return nil, work + len(source), err
 	}
-	match, err := regexp.Compile(translated)
+	work += len(translated)
+	parsed, err := syntax.Parse(translated, syntax.Perl)
 	if err != nil {
 		var e *syntax.Error
 		if errors.As(err, &e) {
-			return nil, fmt.Errorf("%s: %q", e.Code, e.Expr)
+			return nil, work, fmt.Errorf("%s: %q", e.Code, e.Expr)
 		}
-		return nil, err
+		return nil, work, err
 	}
-	parsed, err := syntax.Parse(translated, syntax.Perl)
+	size := programSize(parsed) // before it is compiled
+	work += size + classRanges(parsed)/4
+	if size > maxPatternSize {
+		return nil, work, errTooLarge
+	}
+	match, err := regexp.Compile(translated)
 	if err != nil {
-		return nil, err
+		return nil, work, err
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, err
-	}
-	if len(program.Inst) > maxPatternCost {
-		return nil, errors.New("too large")
+		return nil, work, err
 	}
 	return &pattern{
 		source: source,
 		match:  match,
 		cost:   1 + 4*mostActive(program),
-	}, nil
+	}, work, nil
+}
+
+// programSize returns about how many instructions an expression compiles to, or more than maxPatternSize.
+func programSize(re *syntax.Regexp) int {
+	if re.Op == syntax.OpLiteral {
+		return max(1, len(re.Rune))
+	}
+	size := 0
+	for _, sub := range re.Sub {
+		size = min(size+programSize(sub)+1, maxPatternSize+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(1, re.Min, re.Max) // at most 1,000
+	}
+	return min(size+1, maxPatternSize+1)
+}
+
+// classRanges returns the number of ranges in the character classes of an expression. Repetitions share them.
+func classRanges(re *syntax.Regexp) int {
+	n := 0
+	if re.Op == syntax.OpCharClass {
+		n = len(re.Rune) / 2
+	}
+	for _, sub := range re.Sub {
+		n += classRanges(sub)
+	}
+	return n
 }
 
 // maxActiveWork limits the work of mostActive, in instructions that it follows.
-const maxActiveWork = 4 * maxPatternCost
+const maxActiveWork = 4 * maxPatternSize
 
 // mostActive returns a bound on the instructions of a program that a matcher has to follow at one
 // character of a text, whatever the text is. ^.{1,1000}$ has 2,000 instructions, and few of them
@@ -124,7 +179,7 @@ func mostActive(program *syntax.Prog) int {
 // CheckPattern returns the reason why a value of the keyword pattern cannot be checked, or
 // nil.
 func CheckPattern(source string) error {
-	_, err := compilePattern(source)
+	_, _, err := compilePattern(source)
 	return err
 }
 
