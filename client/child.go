@@ -148,7 +148,11 @@ func (c *child) readStderr(pipe *os.File, tapped *tap.Stream) {
 	}
 	defer flush(shown)
 	if len(c.command.Redact) > 0 {
-		clean := redactor(shown, c.command.Redact)
+		to := shown
+		clean := redactor(c.command.Redact, func(line string) error {
+			_, err := io.WriteString(to, line+"\n")
+			return err
+		})
 		defer flush(clean)
 		shown = clean
 	}
@@ -284,10 +288,13 @@ func (c *child) pid() int {
 	return c.cmd.Process.Pid
 }
 
+// maxStray is how many bytes of a line that is not a message are kept.
+const maxStray = 200
+
 // noteStray handles a line of stdout that is not a message: it often explains an exit.
 func (c *child) noteStray(line []byte) {
-	start := line[:min(len(line), 200)]
-	_, _ = c.stray.Write(append(bytes.Clone(start), '\n')) // never fails
+	start := redactCut(string(line[:min(len(line), maxStray)]), c.command.Redact, false, len(line) > maxStray)
+	_, _ = c.stray.Write([]byte(start + "\n")) // never fails
 	if c.command.Stray != nil {
 		c.command.Stray(line)
 	}
@@ -312,13 +319,13 @@ func (c *child) exitError(readErr error) error {
 	}
 	return &ExitError{
 		Reason: text,
-		Cause:  c.command.redact(cmp.Or(c.stderr.cause(), c.stray.cause())),
-		Stderr: c.command.redact(c.stderr.String()),
-		Stdout: c.command.redact(c.stray.String()),
+		Cause:  cmp.Or(c.stderr.cause(c.command.Redact), c.stray.cause(c.command.Redact)),
+		Stderr: c.stderr.lastLines(c.command.Redact),
+		Stdout: c.stray.lastLines(c.command.Redact),
 	}
 }
 
 // lastLines returns what the child has printed last, without secrets, for the end of an error.
 func (c *child) lastLines() string {
-	return printed(c.command.redact(c.stderr.String()), c.command.redact(c.stray.String()))
+	return printed(c.stderr.lastLines(c.command.Redact), c.stray.lastLines(c.command.Redact))
 }

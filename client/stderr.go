@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
@@ -99,11 +100,12 @@ func (t *stderrTail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// cause returns the line that explains the exit, or "".
-func (t *stderrTail) cause() string {
+// cause returns the line that explains the exit, or "", without secrets.
+func (t *stderrTail) cause(secrets []string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.reason.String()
+	text := t.reason.String()
+	return redactCut(text, secrets, false, len(text) > maxExplanation-utf8.UTFMax)
 }
 
 // size returns the total number of bytes written.
@@ -120,22 +122,25 @@ func (t *stderrTail) ignoreWrites() {
 	t.final = true
 }
 
-// String returns the last lines: at most 8, and 1 KiB.
-func (t *stderrTail) String() string {
+// lastLines returns the last lines without secrets: at most 8, and 1 KiB.
+func (t *stderrTail) lastLines(secrets []string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(t.kept)
+	cut := t.written > int64(len(t.kept))
 	if len(text) > shownStderr {
 		text = text[len(text)-shownStderr:]
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			text = text[i+1:]
-		}
+		i := bytes.IndexByte(text, '\n')
+		text = text[i+1:]
+		cut = i < 0
 	}
 	lines := bytes.Split(text, []byte{'\n'})
 	if len(lines) > shownLines {
 		lines = lines[len(lines)-shownLines:]
+		cut = false
 	}
-	return string(bytes.ToValidUTF8(bytes.Join(lines, []byte{'\n'}), []byte("?")))
+	shown := string(bytes.ToValidUTF8(bytes.Join(lines, []byte{'\n'}), []byte("?")))
+	return redactCut(shown, secrets, cut, false)
 }
 
 // maxExplanation is how many bytes of an explaining line are kept.

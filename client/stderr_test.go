@@ -71,7 +71,7 @@ func TestExplainer(t *testing.T) {
 					_, _ = tail.Write([]byte(rest[:n]))
 					rest = rest[n:]
 				}
-				if got := tail.cause(); got != c.want {
+				if got := tail.cause(nil); got != c.want {
 					t.Errorf("in pieces of %d: cause = %q, want %q", size, got, c.want)
 				}
 			}

@@ -20,16 +20,13 @@ import (
 
 // tapStderr returns a writer that taps lines of a child's stderr, without secrets.
 func (c *Command) tapStderr(s *tap.Stream) *lines.Writer {
-	return &lines.Writer{
-		Max: maxHeld,
-		Line: func(line string) error {
-			s.Pass(&tap.Event{
-				Kind: tap.Stderr,
-				Body: []byte(c.redact(line)),
-			})
-			return nil
-		},
-	}
+	return redactor(c.Redact, func(line string) error {
+		s.Pass(&tap.Event{
+			Kind: tap.Stderr,
+			Body: []byte(line),
+		})
+		return nil
+	})
 }
 
 // timed performs a step of the handshake, and taps its outcome.
