@@ -332,7 +332,7 @@ func (f *fleet) join(m *member) {
 	f.members = next
 }
 
-// hideColliding hides a server whose changed catalog collides with others, so that these
+// hideColliding hides the servers whose changed catalogs collide with others, so that these
 // stay available.
 func (f *fleet) hideColliding() {
 	// Before the catalog is read, so that a later change is not taken for one that was joined.
@@ -349,21 +349,28 @@ func (f *fleet) hideColliding() {
 	for _, m := range joined {
 		m.handle(hasChanged)
 	}
-	// Changed servers first, from the end of the file.
-	for _, suspects := range []state{changed, shown} {
-		for _, name := range slices.Backward(f.order) {
+	// Those that have not changed have precedence, and among equals those that the file lists first.
+	kept := make(map[string]*member)
+	collisions := make(map[*member]error)
+	for _, precedence := range []state{shown, changed} {
+		for _, name := range f.order {
 			m := f.members[name]
-			if m == nil || m.current() != suspects {
+			if m == nil || m.current() != precedence {
 				continue
 			}
-			next := maps.Clone(f.members)
-			delete(next, name)
-			if f.show(f.quit, next) == nil {
-				f.members = next
-				f.setAside(m, collision)
-				return
+			kept[name] = m
+			if _, err := f.combine(f.quit, kept); err != nil {
+				collisions[m] = err
+				delete(kept, name)
 			}
 		}
+	}
+	if f.quit.Err() != nil || f.show(f.quit, kept) != nil {
+		return
+	}
+	f.members = kept
+	for m, err := range collisions {
+		f.setAside(m, err)
 	}
 }
 
@@ -381,6 +388,15 @@ func (f *fleet) setAside(m *member, collision error) {
 // show makes clients see these servers, in file order. If two collide, it returns an
 // error and changes nothing.
 func (f *fleet) show(ctx context.Context, members map[string]*member) error {
+	joined, err := f.combine(ctx, members)
+	if err == nil {
+		f.Set(ctx, joined)
+	}
+	return err
+}
+
+// combine returns these servers as one Source, in file order. The error is a collision.
+func (f *fleet) combine(ctx context.Context, members map[string]*member) (mcp.Source, error) {
 	var parts []compose.Named
 	for _, name := range f.order {
 		if m := members[name]; m != nil {
@@ -398,23 +414,16 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 	}
 	switch {
 	case len(parts) == 0:
-		f.Set(ctx, f.emptySource())
-		return nil
+		return f.emptySource(), nil
 	case len(parts) == 1 && f.opts.Prefix != compose.PrefixAlways:
-		f.Set(ctx, compose.Label(parts[0].Name, parts[0].Source, absent...))
-		return nil
+		return compose.Label(parts[0].Name, parts[0].Source, absent...), nil
 	}
-	joined, err := compose.Union(ctx, parts, &compose.UnionOptions{
+	return compose.Union(ctx, parts, &compose.UnionOptions{
 		Prefix: f.opts.Prefix,
 		Server: f.implementation(),
 		Absent: absent,
 		Logger: f.opts.Logger,
 	})
-	if err != nil {
-		return err
-	}
-	f.Set(ctx, joined)
-	return nil
 }
 
 // implementation is the identity of all servers together.

@@ -522,6 +522,36 @@ func TestCollisionOfAServerThatChangedBefore(t *testing.T) {
 	}
 }
 
+// TestCollisionsAtTheSameTime ensures that servers whose changes collide at the same time are all set aside,
+// so that the others stay available.
+func TestCollisionsAtTheSameTime(t *testing.T) {
+	var changing sync.WaitGroup // both have a changed catalog
+	changing.Add(2)
+	p := newPark(t, entry("a", "1"), entry("b", "2"), entry("c", "3"))
+	p.observe = func(e client.Event) {
+		if e.What == client.EventChanged {
+			changing.Done()
+			changing.Wait()
+		}
+	}
+	p.open(&fleet.Options{Prefix: compose.PrefixNever})
+	var calls sync.WaitGroup
+	for _, tool := range []string{"b_tool", "c_tool"} {
+		calls.Go(func() {
+			if _, _, err := p.call(tool, `{"ms":50,"rename":"a_tool","forGood":1}`); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	until(t, "b and c are set aside", func() bool {
+		return p.tools() == "a_tool" && strings.Count(p.troubles.String(), "\n") == 2
+	})
+	if _, version, err := p.call("a_tool", "{}"); version != "1" || err != nil {
+		t.Errorf("a_tool = %q, %v, want that of a", version, err)
+	}
+}
+
 // counted is a secret source that counts lookups. Its secret is "token-" and a number.
 type counted struct{ asked, number atomic.Int64 }
 

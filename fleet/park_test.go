@@ -163,6 +163,7 @@ type park struct {
 	file     string
 	src      mcp.Source
 	roster   client.Roster
+	observe  func(client.Event) // or nil
 	log      logText
 	troubles logText
 }
@@ -186,13 +187,31 @@ func (l *logText) String() string {
 
 func openPark(t *testing.T, opts *fleet.Options, entries ...string) *park {
 	t.Helper()
+	p := newPark(t, entries...)
+	p.open(opts)
+	return p
+}
+
+// newPark writes a definitions file.
+func newPark(t *testing.T, entries ...string) *park {
+	t.Helper()
 	p := &park{t: t, file: filepath.Join(t.TempDir(), "servers.yaml")}
 	p.write(entries...)
+	return p
+}
+
+// open serves the file.
+func (p *park) open(opts *fleet.Options) {
+	t := p.t
+	t.Helper()
 	opts.Reload.Watch = 5 * time.Millisecond
 	opts.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
 	opts.Client = &client.Options{Roster: &p.roster, Observe: func(e client.Event) {
 		if e.What == client.EventUnavailable {
 			fmt.Fprintf(&p.troubles, "%s: %v\n", e.Name, e.Err)
+		}
+		if p.observe != nil {
+			p.observe(e)
 		}
 	}}
 	src, err := fleet.Open(t.Context(), p.file, opts)
@@ -206,7 +225,6 @@ func openPark(t *testing.T, opts *fleet.Options, entries ...string) *park {
 		}
 	})
 	t.Cleanup(p.close)
-	return p
 }
 
 func (p *park) close() {
