@@ -450,13 +450,16 @@ func (l *httpLink) takeAnswer(text []byte, c *call) *reply {
 	return nil
 }
 
+// maxAnnounced is how many bytes of a body are allocated because a server announces them. It may not send them.
+const maxAnnounced = 1 << 20
+
 // readBody reads a response with a single message of at most limit bytes.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
 	n := resp.ContentLength
 	if n > int64(limit) {
 		return nil, peer.TooLong(limit)
 	}
-	if n >= 0 {
+	if n >= 0 && n <= maxAnnounced {
 		text := make([]byte, n)
 		_, err := io.ReadFull(resp.Body, text)
 		return text, err

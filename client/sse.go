@@ -14,19 +14,27 @@ import (
 )
 
 // How many times in a row a broken stream is resumed without new data, the default delay
-// before that, and the maximum delay that a server can request.
+// before that, and the delays that a server can request: a standing stream is not opened again
+// before the default delay.
 const (
 	maxResumes    = 5
+	shortestRetry = 100 * time.Millisecond
 	defaultRetry  = time.Second
 	longestRetry  = 30 * time.Second
 	headerEventID = "Last-Event-Id"
 )
 
-// readAnswer reads the answer to c from an event stream. It resumes a broken stream if
-// possible.
+// readAnswer reads the answer to c from an event stream, which the caller closes. It resumes a broken
+// stream if possible.
 func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call) (*reply, error) {
 	lastID := ""
 	wait := defaultRetry
+	first := resp
+	defer func() {
+		if resp != first {
+			drainAndCloseStream(resp.Body)
+		}
+	}()
 	for tries := 0; ; {
 		r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
 		r.LastID = lastID
@@ -41,7 +49,7 @@ func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call)
 			tries = 1
 		}
 		if r.Retry > 0 {
-			wait = min(r.Retry, longestRetry)
+			wait = min(max(r.Retry, shortestRetry), longestRetry)
 		}
 		lastID = r.LastID
 		if lastID == "" || tries > maxResumes || !sleep(ctx, wait) {
@@ -50,11 +58,15 @@ func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call)
 			}
 			return nil, l.connectionError(ctx, err)
 		}
-		resp, err = l.get(ctx, lastID)
+		if resp != first {
+			_ = resp.Body.Close() // it has ended
+			resp = first
+		}
+		next, err := l.get(ctx, lastID)
 		if err != nil {
 			return nil, err
 		}
-		defer drainAndCloseStream(resp.Body)
+		resp = next
 	}
 }
 
