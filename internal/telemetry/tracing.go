@@ -8,12 +8,14 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -167,7 +169,7 @@ func (s *span) describe(e *server.Event) {
 	case e.Method == "prompts/get":
 		all = append(all, attribute.String("gen_ai.prompt.name", e.Name))
 	default:
-		all = append(all, attribute.String("mcp.resource.uri", e.Name))
+		all = append(all, attribute.String("mcp.resource.uri", shownURI(e.Name)))
 	}
 	if e.Server != "" {
 		all = append(all, attribute.String("slipway.server", e.Server))
@@ -183,18 +185,22 @@ func (s *span) describe(e *server.Event) {
 	}
 	if failure := e.Failure(); failure != "" {
 		all = append(all, attribute.String("error.type", failure))
-		s.SetStatus(codes.Error, statusText(e))
+		// Not the message of the error, which may quote arguments.
+		s.SetStatus(codes.Error, failure)
 	}
 	s.SetAttributes(all...)
 }
 
-// statusText describes a failure. The message of an error is what the client received; its
-// cause is only logged.
-func statusText(e *server.Event) string {
-	if e.Err != nil {
-		return e.Err.Message
+// maxURI is how much of a URI a span has, in bytes.
+const maxURI = 512
+
+// shownURI returns a URI without the parts that may be secret.
+func shownURI(uri string) string {
+	shown := secrets.URL(uri)
+	if len(shown) > maxURI {
+		shown = strings.ToValidUTF8(shown[:maxURI], "") + "…"
 	}
-	return string(e.Outcome)
+	return shown
 }
 
 // methodOf returns the method of a request. A name that the client invented is not used,
