@@ -152,7 +152,7 @@ func (d *decoder) auth(s *Server, n *tree.Node, at string) {
 		return
 	}
 	s.Auth = a
-	d.headerAuth(s, a)
+	d.headerAuth(s)
 	if why, hint := a.check(); why != "" {
 		d.Add(ruleAuth, at, hint, "server %q: %s", s.Name, why)
 	} else if secret := a.unboundSecret(); secret != "" {
@@ -160,14 +160,23 @@ func (d *decoder) auth(s *Server, n *tree.Node, at string) {
 	}
 }
 
-// headerAuth turns the kind header into secrets of the server and their binding.
-func (d *decoder) headerAuth(s *Server, a *Auth) {
-	b := Binding{
-		Server:   s.Name,
-		Header:   a.Header,
-		Template: a.Value,
+// headerBinding returns the binding that auth of the kind header is, if it is valid.
+func (s *Server) headerBinding() (b Binding, ok bool) {
+	if s.Auth == nil {
+		return b, false
 	}
-	if a.Kind != AuthHeader || !headerName(a.Header) || len(b.Keys()) == 0 {
+	b = Binding{
+		Server:   s.Name,
+		Header:   s.Auth.Header,
+		Template: s.Auth.Value,
+	}
+	return b, s.Auth.Kind == AuthHeader && headerName(b.Header) && len(b.Keys()) > 0
+}
+
+// headerAuth turns the kind header into secrets of the server and their binding.
+func (d *decoder) headerAuth(s *Server) {
+	b, ok := s.headerBinding()
+	if !ok {
 		return
 	}
 	for _, key := range b.Keys() {

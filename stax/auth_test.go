@@ -2,6 +2,8 @@ package stax_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +98,35 @@ func TestLoginCommand(t *testing.T) {
 	got := new(stax.Resolver).Login(m, d.Config.Server("-s")).Command
 	if want := "slipway login ./-x.json -- -s"; got != want {
 		t.Errorf("the command is %s, want %s", got, want)
+	}
+}
+
+// TestHeaderAuthOfReplacedServer ensures that the definition of a server which replaces another one does not
+// get the header that the other one logged in with.
+func TestHeaderAuthOfReplacedServer(t *testing.T) {
+	var documents []*stax.Document
+	for _, text := range []string{
+		`{"servers": {"s": {"url": "https://old.example/mcp", "transport": "http",
+"auth": {"kind": "header", "header": "X-Api-Key", "value": "{OLD_KEY}"}}}, "secrets": ["OLD_KEY", "NEW_KEY"]}`,
+		`{"servers": {"s": {"url": "https://new.example/mcp", "transport": "http", "secrets": ["NEW_KEY"]}},
+"secrets": ["OLD_KEY", "NEW_KEY"]}`,
+	} {
+		d, report := stax.Parse("x.json", []byte(text), nil)
+		if !report.OK(false) {
+			t.Fatal(report.Findings())
+		}
+		documents = append(documents, d)
+	}
+	m := stax.Merge(documents...)
+	if report := m.Check(); !report.OK(false) {
+		t.Errorf("the new definition is refused: %v", report.Findings())
+	}
+	t.Setenv("NEW_KEY", "new-secret")
+	target, err := (&stax.Resolver{}).Resolve(t.Context(), m, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := target.Endpoint.Header(); got.Get("Authorization") != "Bearer new-secret" || len(got) != 1 {
+		t.Errorf("the server gets the headers %v, want its bearer token", slices.Sorted(maps.Keys(got)))
 	}
 }

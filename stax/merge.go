@@ -37,7 +37,7 @@ func Merge(documents ...*Document) *Merged {
 			if m.From[s.Name] == nil {
 				m.Config.Servers = append(m.Config.Servers, s)
 			} else {
-				*m.Config.Server(s.Name) = s
+				m.replace(s)
 			}
 			from := m.From[s.Name]
 			if len(from) == 0 || from[len(from)-1] != d {
@@ -54,6 +54,15 @@ func Merge(documents ...*Document) *Merged {
 		m.Config.Overrides = replaceItems(m.Config.Overrides, d.Config.Overrides)
 	}
 	return m
+}
+
+// replace replaces the server of that name, including the binding that its auth is.
+func (m *Merged) replace(s Server) {
+	old := m.Config.Server(s.Name)
+	if b, ok := old.headerBinding(); ok {
+		m.Config.Bindings = slices.DeleteFunc(m.Config.Bindings, func(other Binding) bool { return other == b })
+	}
+	*old = s
 }
 
 // declare adds or replaces the declaration of a secret.
