@@ -322,7 +322,7 @@ func (q *query) refuse(d *policy.Decision, why string) error {
 // question returns what the user is asked: tool, arguments, effect and the reasons.
 func (q *query) question(d *policy.Decision, missing []*policy.Rule) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Allow the call of %s?\n\nArguments: ", d.ItemID)
+	fmt.Fprintf(&b, "Allow the call of %s?\n\nArguments: ", visible.Line(d.ItemID)) // the server chooses the name
 	arguments := string(q.now.Arguments)
 	switch {
 	case arguments == "":
