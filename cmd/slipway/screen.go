@@ -254,11 +254,11 @@ func sayAs(w io.Writer, paint style.Style, prefix, format string, args ...any) {
 
 // serverStderr returns the writers for the stderr of servers: they write each line to w,
 // after the name of its server. With asJSON the lines become log records, which are
-// written at every log level.
+// written at every log level. Lines of a server that prints too much are omitted.
 func serverStderr(w io.Writer, log *slog.Logger, asJSON bool) func(server string) io.Writer {
 	return func(server string) io.Writer {
 		name := visible.Line(server)
-		return &lines.Writer{Line: func(line string) error {
+		print := func(line string) error {
 			if asJSON { // the log escapes it
 				record := slog.NewRecord(time.Now(), slog.LevelInfo, "server stderr", 0)
 				record.AddAttrs(slog.String("name", server), slog.String("line", line))
@@ -266,6 +266,54 @@ func serverStderr(w io.Writer, log *slog.Logger, asJSON bool) func(server string
 			}
 			_, err := io.WriteString(w, name+": "+visible.Lines(line)+"\n")
 			return err
+		}
+		limit := &stderrLimit{left: stderrBurst, at: time.Now()}
+		return &lines.Writer{Line: func(line string) error {
+			admitted, note := limit.admit(len(line) + len("\n"))
+			if note != "" {
+				if err := print(note); err != nil {
+					return err
+				}
+			}
+			if !admitted {
+				return nil
+			}
+			return print(line)
 		}}
 	}
+}
+
+// Limits of what a server may print: more would fill the disk that has the log.
+const (
+	stderrBurst = 1 << 20  // bytes at once
+	stderrRate  = 64 << 10 // bytes per second
+)
+
+// stderrLimit is the budget of a server for its stderr.
+type stderrLimit struct {
+	left    float64 // bytes
+	at      time.Time
+	omits   bool // until half of the budget is there again, so that it is noted rarely
+	omitted int  // lines
+}
+
+// admit reports whether to print a line with a size, and what to print before it, or "".
+func (l *stderrLimit) admit(size int) (admitted bool, note string) {
+	now := time.Now()
+	l.left = min(stderrBurst, l.left+now.Sub(l.at).Seconds()*stderrRate)
+	l.at = now
+	switch {
+	case l.omits && l.left < stderrBurst/2, !l.omits && l.left < float64(size):
+		if !l.omits {
+			l.omits = true
+			note = fmt.Sprintf("(lines are omitted: it prints more than %d KiB per second)", stderrRate>>10)
+		}
+		l.omitted++
+		return false, note
+	case l.omits:
+		note = fmt.Sprintf("(%d lines were omitted)", l.omitted)
+		l.omits, l.omitted = false, 0
+	}
+	l.left -= float64(size)
+	return true, note
 }
