@@ -151,20 +151,21 @@ func (c *Command) command() (*exec.Cmd, error) {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 			return nil, permanent{&CommandError{fmt.Errorf("%s is not a folder to run it in", c.Dir)}}
 		}
+		dir, err := filepath.Abs(c.Dir)
+		if err != nil {
+			return nil, err
+		}
 		if path, err = filepath.Abs(path); err != nil {
 			return nil, err
 		}
+		env = append(env, "PWD="+dir) // POSIX wants an absolute path
 	}
-	cmd := &exec.Cmd{
+	return &exec.Cmd{
 		Path: path,
 		Args: append([]string{c.Path}, c.Args...),
 		Dir:  c.Dir,
 		Env:  env,
-	}
-	if c.Dir != "" {
-		cmd.Env = append(cmd.Env, "PWD="+c.Dir)
-	}
-	return cmd, nil
+	}, nil
 }
 
 // CommandError is why a command could not be started at all.
