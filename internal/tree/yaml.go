@@ -47,9 +47,10 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 		known:  map[*yaml.Node]*Node{},
 	}
 	var doc, second yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(text))
+	lines := &lineReader{text: text}
+	dec := yaml.NewDecoder(lines)
 	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, []Problem{r.syntax(err)}
+		return nil, []Problem{r.syntax(err, lines)}
 	}
 	if l.document {
 		// The first document counts.
@@ -57,7 +58,7 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 		return nil, []Problem{{Offset: r.offset(second.Line, second.Column),
 			Message: "a second document in one file", Hint: "put it into a file of its own"}}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, []Problem{r.syntax(err)}
+		return nil, []Problem{r.syntax(err, lines)}
 	}
 	if len(doc.Content) == 0 {
 		return &Node{
@@ -117,20 +118,67 @@ func lineStarts(text []byte) []int {
 	return starts
 }
 
-// syntax extracts the line from the parser's message, the only place that contains it.
-func (r *yamlReader) syntax(err error) Problem {
+// lineReader gives the parser one line per Read. The parser reads no further than it needs, so when it stops,
+// the last line is the one it stopped at: its message names the line on which the surrounding mapping or list
+// begins, and counts from 0 or 1.
+type lineReader struct {
+	text  []byte
+	at    int
+	lines int
+}
+
+func (r *lineReader) Read(p []byte) (int, error) {
+	if r.at == len(r.text) {
+		return 0, io.EOF
+	}
+	if r.at == 0 || r.text[r.at-1] == '\n' {
+		r.lines++
+	}
+	rest := r.text[r.at:]
+	if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+		rest = rest[:end+1]
+	}
+	n := copy(p, rest)
+	r.at += n
+	return n, nil
+}
+
+// unclosedQuote is the parser's message about a quoted text without an end. Its line is where the text begins.
+const unclosedQuote = "found unexpected end of stream"
+
+// syntaxHints explain messages of the parser that do not say what to change.
+var syntaxHints = map[string]string{
+	"found character that cannot start any token":    "indent with spaces, and quote a value that begins with @, ` or %",
+	"did not find expected node content":             "separate the items between [ and ], or { and }, with commas",
+	"did not find expected key":                      "align the line with the members above it",
+	"did not find expected '-' indicator":            "align the line with the items above it",
+	"did not find expected ',' or '}'":               "close the { before this line with }, or add a comma",
+	"did not find expected ',' or ']'":               "close the [ before this line with ], or add a comma",
+	"mapping values are not allowed in this context": "quote a value that contains a colon, and align members",
+	"could not find expected ':'":                    "write NAME: VALUE, with a space after the colon",
+	unclosedQuote:                                    "close the quote that begins here",
+}
+
+// syntax returns the problem that the parser stopped at.
+func (r *yamlReader) syntax(err error, read *lineReader) Problem {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 0
 	if m := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); m != nil {
-		line, _ := strconv.Atoi(m[1])
-		return Problem{
-			Offset:  r.offset(line, 1),
-			Message: text[len(m[0]):],
-		}
+		line, _ = strconv.Atoi(m[1])
+		text = text[len(m[0]):]
 	}
-	return Problem{
-		Offset:  unplaced,
+	if text != unclosedQuote || line == 0 {
+		line = read.lines
+	}
+	p := Problem{
+		Offset:  r.offset(line, 1),
 		Message: text,
+		Hint:    syntaxHints[text],
 	}
+	for p.Offset < len(r.text) && r.text[p.Offset] == ' ' {
+		p.Offset++
+	}
+	return p
 }
 
 // offset converts a line and a column, counted in characters from 1, to a byte offset. It
