@@ -94,7 +94,7 @@ func checkSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 		}
 		var err error
 		if report, err = sitelint.CheckURL(ctx, t.rest, opts.Site); err != nil {
-			return nil, unreachable(arg, err, "")
+			return nil, unreachable(arg, err)
 		}
 		return report, siteapps.Check(ctx, report, t.rest)
 	}

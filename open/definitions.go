@@ -38,6 +38,9 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 		finding := invalidFinding(arg, &invalid.Finding)
 		e.Why = finding.Why
 		e.Hint = finding.Hint
+		if isServerScript(arg) {
+			e.Hint = commandHint(append(interpreter(arg), arg))
+		}
 	case errors.As(err, &unavailable):
 		e.Kind = Remote
 	case errors.As(err, &collision):

@@ -62,20 +62,18 @@ func unreadable(arg string, err error) *Error {
 	return e
 }
 
-// unreachable returns the error for the URL of a site; hint is for hosts that answer.
-// Unlike the clients of a site, the user who typed the URL may see all details.
-func unreachable(arg string, err error, hint string) *Error {
+// unreachable returns the error for the URL of a site. Unlike the clients of a site, the user
+// who typed the URL may see all details.
+func unreachable(arg string, err error) *Error {
 	e := &Error{
 		Arg:  arg,
 		Why:  reasonOf(err),
 		Kind: Remote,
 		Err:  err,
-		Hint: hint,
 	}
 	var site *staticmcp.SiteError
 	if errors.As(err, &site) && site.Detail() != "" {
 		e.Why = e.Why + ": " + site.Detail()
-		e.Hint = ""
 	}
 	return e
 }
@@ -110,8 +108,7 @@ func reasonOf(err error) string {
 }
 
 // supported is the hint of every error about an unsupported format.
-const supported = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), " +
-	"input for sites, and MCP servers, at a URL or as a command after --"
+const supported = "slipway help sources lists what can be opened"
 
 // unsupported returns the error for an input that exists but has no reader. what describes it, such
 // as "a file of this kind".
@@ -121,6 +118,22 @@ func unsupported(arg, what string) *Error {
 		Why:  what + " cannot be opened",
 		Hint: supported,
 	}
+}
+
+// unsupportedFile returns the error for a file without a reader: it may be a program, or unreadable.
+func unsupportedFile(t *target) *Error {
+	if t.info.Mode().IsRegular() {
+		file, err := os.Open(t.arg)
+		if err != nil {
+			return unreadable(t.arg, err)
+		}
+		_ = file.Close() // it was only read
+	}
+	e := unsupported(t.arg, "a file of this kind")
+	if hint := programHint(t.arg, t.info); hint != "" {
+		e.Hint = hint
+	}
+	return e
 }
 
 // manifestError returns the error for the manifest of a site.
@@ -140,7 +153,7 @@ func folderError(arg string, err error) *Error {
 	}
 	e := &Error{
 		Arg:  arg,
-		Why:  "the folder has no mcp.json, " + describe(entries),
+		Why:  "the folder " + describe(entries),
 		Hint: supported,
 		Err:  err,
 	}
@@ -150,10 +163,10 @@ func folderError(arg string, err error) *Error {
 	return e
 }
 
-// describe lists the first few entries of a folder.
+// describe says that a folder is empty, or lists its first few entries.
 func describe(entries []os.DirEntry) string {
 	if len(entries) == 0 {
-		return "it is empty"
+		return "is empty"
 	}
 	const few = 5
 	names := make([]string, 0, few)
@@ -164,7 +177,7 @@ func describe(entries []os.DirEntry) string {
 		}
 		names = append(names, name)
 	}
-	text := "only " + strings.Join(names, ", ")
+	text := "has no mcp.json, only " + strings.Join(names, ", ")
 	if more := len(entries) - few; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -223,6 +236,8 @@ func notFound(arg string, err error) *Error {
 	switch near := nearest.DidYouMean(filepath.Base(path), names); {
 	case near != "":
 		e.Hint = "did you mean " + filepath.Join(dir, near) + "?"
+	case isInstalled(arg):
+		e.Hint = commandHint([]string{arg}) + " ..."
 	case isHost:
 		e.Hint = "did you mean https://" + arg + "?"
 	case readErr != nil:

@@ -104,7 +104,7 @@ func TestOpenLive(t *testing.T) {
 	}{
 		{"without its token", web.URL + "/mcp", nil, open.Remote, `it asks for Bearer realm="desk", scope="read`,
 			"MCP_CLIENT_TOKEN"},
-		{"no server and no site", web.URL + "/none", nil, open.Remote, "there is no mcp.json", "this build reads"},
+		{"no server and no site", web.URL + "/none", nil, open.Remote, "there is no mcp.json", ""},
 		{
 			"no such command",
 			open.Command([]string{"no-such-program"}),

@@ -165,7 +165,7 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 	case recording:
 		return openRecording(ctx, t.arg, opts)
 	}
-	return nil, unsupported(t.arg, "a file of this kind")
+	return nil, unsupportedFile(t)
 }
 
 // openJoined is Open for one of several sources.
@@ -211,7 +211,7 @@ func openURL(ctx context.Context, t *target, opts *Options) (mcp.Source, error) 
 	}
 	site, err := staticmcp.OpenURL(ctx, t.rest, opts.Site)
 	if err != nil {
-		return nil, unreachable(t.arg, err, supported)
+		return nil, unreachable(t.arg, err)
 	}
 	return site, nil
 }

@@ -87,6 +87,9 @@ func TestOpenErrors(t *testing.T) {
 		"bundle.mcpb":                 "",
 		"servers.yaml":                "",
 		"readme.txt":                  "",
+		"server.py":                   "print(1)",
+		"server.mjs":                  "import { x } from \"server\"",
+		"mine.mjs":                    "export default defineMcp(3 +)",
 	})
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
@@ -96,7 +99,7 @@ func TestOpenErrors(t *testing.T) {
 	defer web.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	const reads = "this build reads StaticMCP sites"
+	const reads = "slipway help sources"
 	tests := []struct {
 		name, arg string
 		kind      open.Kind
@@ -108,7 +111,7 @@ func TestOpenErrors(t *testing.T) {
 		{"folder on the way missing", "no/where/site", open.Unreadable, "no such", "there is no folder no"},
 		{"host without a scheme", "docs.example.com", open.Unreadable, "no such", "did you mean https://docs.example.com?"},
 		{"below a file", "readme.txt/site", open.Unreadable, "not a directory", ""},
-		{"empty folder", "empty", open.Unreadable, "no mcp.json, it is empty", reads},
+		{"empty folder", "empty", open.Unreadable, "the folder is empty", reads},
 		{"site further down", "project", open.Unreadable, "only a, b, c, d, e and 2 more", "did you mean project/out/site?"},
 		{"site too far down", "deep", open.Unreadable, "only 1/", reads},
 		{"site of a dependency", "npm", open.Unreadable, "only node_modules/", reads},
@@ -125,11 +128,15 @@ func TestOpenErrors(t *testing.T) {
 			"slipway config check servers.yaml",
 		},
 		{"other file", "readme.txt", open.Unreadable, "a file of this kind", reads},
+		{"script", "server.py", open.Unreadable, "a file of this kind", "slipway ls -- python3 server.py"},
+		{"script in JavaScript", "server.mjs", open.Unreadable, "no definitions", "slipway ls -- node server.mjs"},
+		{"script of definitions", "mine.mjs", open.Unreadable, "no definitions", "slipway config check mine.mjs"},
+		{"name of a program", "go", open.Unreadable, "no such file or folder", "slipway ls -- go ..."},
 		{"other scheme", "ftp://127.0.0.1/", open.Unreadable, "not http, https, ws or wss", reads},
 		{"forced path", "site:site", open.Unreadable, "not an http or https URL", "needs no prefix"},
 		{"no host", "http:///x", open.Unreadable, "not a URL with a host", ""},
-		{"no manifest on the web", web.URL + "/project", open.Remote, "project: there is no mcp.json", reads},
-		{"broken manifest on the web", web.URL + "/bad", open.Remote, "mcp.json: not JSON", reads},
+		{"no manifest on the web", web.URL + "/project", open.Remote, "project: there is no mcp.json", ""},
+		{"broken manifest on the web", web.URL + "/bad", open.Remote, "mcp.json: not JSON", ""},
 		{"no server", gone.URL, open.Remote, "connection refused", ""},
 	}
 	for _, tt := range tests {

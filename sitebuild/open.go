@@ -129,6 +129,9 @@ func Open(path string, opts *InputOptions) (Input, error) {
 	if err != nil && !strings.Contains(path, "://") {
 		return nil, err
 	}
+	if err := readable(path, info); err != nil {
+		return nil, err
+	}
 	if opts.As == "" {
 		if err := CheckAmbiguous(path); err != nil {
 			return nil, err
@@ -157,6 +160,19 @@ func Open(path string, opts *InputOptions) (Input, error) {
 		Why:  "no site can be built from it",
 		Hint: hint(path, info),
 	}
+}
+
+// readable returns an error for a file or folder that the user may not read, which no kind of input would
+// recognize.
+func readable(path string, info fs.FileInfo) error {
+	if info == nil || !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // hint lists the supported inputs.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -181,22 +182,39 @@ func explain(err error) *failure {
 			return f
 		}
 		code := exitInput
+		hint := opening.Hint
 		switch opening.Kind {
 		case open.Remote:
 			code = exitRemote
+			if hint == "" {
+				hint = doctorHint(opening.Arg)
+			}
 		case open.Ambiguous:
 			code = exitUsage
 		}
 		return &failure{
 			code: code,
 			text: err.Error(),
-			hint: opening.Hint,
+			hint: hint,
 		}
 	}
 	return &failure{
 		code: codeOf(err),
 		text: err.Error(),
 	}
+}
+
+// doctorHint returns the command that checks each step of connecting to the URL arg, or "" for another
+// source. A secret in the URL is not repeated.
+func doctorHint(arg string) string {
+	a := open.Argument(arg)
+	switch {
+	case a.Endpoint() == "":
+		return ""
+	case a.Redacted() != arg:
+		return "slipway doctor URL checks each step of connecting"
+	}
+	return "slipway doctor " + shell.PathWord(arg)
 }
 
 // codeOf returns the exit code for an error returned by a source.

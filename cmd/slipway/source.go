@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/identity"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
@@ -48,11 +50,35 @@ func acceptCommand(cmd *cobra.Command) {
 			return usage("type the program of the server after --, such as -- npx my-server",
 				"%s: the program after -- is empty", cmd.Name())
 		}
-		return check(cmd, sourceFirst(cmd, args))
+		err := check(cmd, sourceFirst(cmd, args))
+		var f *failure
+		if errors.As(err, &f) {
+			f.hint = commandForm(cmd, args, f.hint)
+		}
+		return err
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return run(cmd, sourceFirst(cmd, args))
 	}
+}
+
+// commandForm returns the hint for a wrong number of arguments that contain a command: what to type
+// instead. Otherwise it is usage.
+func commandForm(cmd *cobra.Command, args []string, usage string) string {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 && len(args) > 1 {
+		if _, err := exec.LookPath(args[0]); err == nil {
+			return "a command follows --: " + cmd.CommandPath() + " " + shell.SourceWords(append([]string{"--"}, args...))
+		}
+	}
+	if dash < 0 || dash >= len(args) {
+		return usage
+	}
+	form := slices.DeleteFunc(strings.Fields(cmd.Use)[1:], func(word string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(word, "["), "SOURCE")
+	})
+	form = append(form, "-- COMMAND [ARG...]")
+	return "arguments come before --: " + cmd.CommandPath() + " " + strings.Join(form, " ")
 }
 
 // sourceFirst moves the command after -- to the front as one argument, where commands expect
