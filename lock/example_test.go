@@ -45,5 +45,5 @@ func ExampleRestrict() {
 	// tools/balance has changed
 	// 0 tools
 	// refused by slipway.lock: bank: tools/balance has changed
-	// review it with slipway lock diff and accept it with slipway lock approve --item tools/balance
+	// review it with slipway lock diff SOURCE and accept it with slipway lock approve SOURCE --item tools/balance
 }

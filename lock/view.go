@@ -233,12 +233,12 @@ func (v *view) refuses(item Item) bool { return v.refused[item].why != "" }
 // refusal returns the reason that a client gets. It names the command that approves the
 // item, and nothing about the machine.
 func refusal(d Drift) string {
-	approve := "slipway lock approve"
+	approve := "slipway lock approve SOURCE"
 	if d.Item.Kind != Whole {
 		approve += " --item " + process.ShellWord(visible.Line(d.Item.String()))
 	}
 	return fmt.Sprintf(
-		"refused by %s: %s: %s; review it with slipway lock diff and accept it with %s",
+		"refused by %s: %s: %s; review it with slipway lock diff SOURCE and accept it with %s",
 		FileName, visible.Line(d.Source), d, approve)
 }
 

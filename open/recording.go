@@ -3,6 +3,7 @@ package open
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
@@ -37,6 +38,7 @@ func openRecording(ctx context.Context, arg string, opts *Options) (mcp.Source, 
 	}
 	if missing := rec.Incomplete(); missing != "" {
 		opts.report(client.Event{
+			Name:   filepath.Base(arg),
 			Server: arg,
 			What:   client.EventWarning,
 			Err:    errors.New(missing),

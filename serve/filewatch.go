@@ -21,6 +21,8 @@ type fileWatch struct {
 
 	mu   sync.Mutex
 	seen []os.FileInfo // nil for a file that did not exist
+	// absent counts the checks in a row that did not find a file.
+	absent int
 }
 
 // newFileWatch starts with the current state of the files.
@@ -35,9 +37,9 @@ func newFileWatch(paths ...string) *fileWatch {
 	return w
 }
 
-// refresh calls load if a file has changed since the last check. A removed file does not
-// count as changed: it is probably being replaced. Callers wait while another one checks
-// and loads, so that none continues with outdated content.
+// refresh calls load if a file has changed since the last check. A removed file counts as
+// changed when a second check does not find it either: it may be about to be replaced. Callers
+// wait while another one checks and loads, so that none continues with outdated content.
 func (w *fileWatch) refresh(load func()) {
 	if int64(time.Since(w.began)) < w.next.Load() {
 		return
@@ -54,12 +56,14 @@ func (w *fileWatch) refresh(load func()) {
 	w.next.Store(now + int64(checkEvery))
 }
 
-// check reports whether a file differs from when it was last seen. A missing file is no
-// change: it is about to be replaced.
+// check reports whether a file differs from when it was last seen, or is missing for the second
+// time.
 func (w *fileWatch) check() (changed bool) {
+	missing := false
 	for i, path := range w.paths {
 		now, err := os.Stat(path)
 		if err != nil {
+			missing = missing || w.seen[i] != nil
 			continue
 		}
 		was := w.seen[i]
@@ -71,5 +75,10 @@ func (w *fileWatch) check() (changed bool) {
 		}
 		w.seen[i] = now
 	}
-	return changed
+	if !missing {
+		w.absent = 0
+		return changed
+	}
+	w.absent++
+	return changed || w.absent == 2
 }

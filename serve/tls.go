@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -177,8 +178,11 @@ func (c *certificate) prepare(files TLSFiles) (use func(), err error) {
 // load reads the pair. On an error, the previous one stays in use.
 func (w *watchedPair) load() error {
 	pair, err := tls.LoadX509KeyPair(w.files.Cert, w.files.Key)
-	if err != nil {
+	switch {
+	case errors.As(err, new(*fs.PathError)):
 		return fmt.Errorf("certificate: %w", err)
+	case err != nil: // which names no file
+		return fmt.Errorf("certificate %s, key %s: %w", w.files.Cert, w.files.Key, err)
 	}
 	clients, err := w.files.authorities()
 	if err != nil {

@@ -1,6 +1,7 @@
 package stax
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,10 @@ func newDecoder(d *Document, report *check.Report) *decoder {
 // client.
 func (d *decoder) config() {
 	root := d.doc.root
+	if root.Kind == tree.Null {
+		d.Add(ruleServers, "", `write {"servers": {...}}`, "the file is empty, not an object with servers")
+		return
+	}
 	if root.Kind != tree.Object {
 		d.Add(ruleServers, "", `write {"servers": {...}}`, "the file contains %s, not an object with servers",
 			root.Kind.String())
@@ -163,7 +168,10 @@ func (d *decoder) read(n *tree.Node, at string, into any) bool {
 // unknown reports a member that the format does not define, and keeps it.
 func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]Field) {
 	hint := "it is kept and has no effect"
-	if near := nearest.DidYouMean(m.Key, known); near != "" {
+	// "server" is as near to serve, which is rare in definitions, as to servers.
+	definitions := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return name == memberServe })
+	near := cmp.Or(nearest.DidYouMean(m.Key, definitions), nearest.DidYouMean(m.Key, known))
+	if near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if m.Key == "type" && under != "" {

@@ -405,6 +405,12 @@ func (a *installing) conclude(w io.Writer, idle bool) {
 			todo = append(todo, f.Name+": "+t)
 		}
 	}
+	if len(done) == 0 && !idle {
+		if bytes.Equal(a.before, a.after) {
+			return // the error says what prevented it
+		}
+		done = []string{filepath.Base(a.file)}
+	}
 	what := "added"
 	switch {
 	case idle:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/order"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -173,6 +174,10 @@ func toolArguments(
 	parameters := parametersOf(tool.InputSchema)
 	if len(pairs) == 1 && !strings.Contains(pairs[0], "=") {
 		if key, ok := onlyRequired(parameters); ok {
+			if isArguments(pairs[0], parameters) {
+				return nil, usage("pass all arguments as one object with --json-args "+shell.ShellWord(pairs[0]),
+					"argument %s: it is a JSON object with the names of arguments", key)
+			}
 			pairs = []string{key + "=" + pairs[0]}
 		}
 	}
@@ -188,6 +193,21 @@ func toolArguments(
 		merged[key] = value
 	}
 	return mcp.Marshal(merged)
+}
+
+// isArguments reports whether text is a JSON object whose members are all arguments of a tool, rather
+// than the value of one.
+func isArguments(text string, parameters []parameter) bool {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {
+		return false
+	}
+	for name := range members {
+		if !slices.ContainsFunc(parameters, func(p parameter) bool { return p.name == name }) {
+			return false
+		}
+	}
+	return true
 }
 
 // valuesByKey returns the values of pairs KEY=VALUE, and the first pair that is none.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -71,8 +72,11 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		}
 	}
 	if audit, err = serve.OpenAudit(f.path, opts); err != nil {
-		return nil, nil, badInput("its folder must exist; openssl rand -hex 32 creates a key that is long enough", "%v",
-			err)
+		hint := "openssl rand -hex 32 creates a key that is long enough"
+		if errors.As(err, new(*fs.PathError)) {
+			hint = "name a file in a folder that exists and that you may write to"
+		}
+		return nil, nil, badInput(hint, "%v", err)
 	}
 	// A program for log rotation renames the file and sends SIGHUP.
 	hup := make(chan os.Signal, 1)

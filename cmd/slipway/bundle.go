@@ -64,7 +64,11 @@ func unreadableBundle(name string, err error) *failure {
 			why = path.Path + ": " + why
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+	case path != nil && path.Path == mcpb.ManifestName:
+		hint = "slipway bundle init " + shell.PathWord(name) + " creates one"
+	default:
 		hint = "name a folder with a manifest.json, a manifest, or an .mcpb file"
 	}
 	return badInput(hint, "%s: %s", name, why)

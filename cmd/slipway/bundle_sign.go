@@ -44,6 +44,9 @@ archive.`,
 			case selfSigned && (cert != "" || key != ""):
 				return usage("", "bundle sign: --self-signed excludes --cert and --key")
 			case selfSigned:
+				if _, err := os.Stat(args[0]); err != nil { // no key is created in vain
+					return signFailure(args[0], err)
+				}
 				id, err = selfSignedIdentity(cmd, keys)
 			case cert == "" || key == "":
 				return usage("name both, or use --self-signed", "bundle sign: --cert and --key are required")

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -80,5 +83,9 @@ func (d *definitions) valid(cmd *cobra.Command, files []string) (*stax.Merged, e
 
 // unreadable returns the error for a file that cannot be read.
 func unreadable(name string, err error) error {
-	return badInput("name a file with definitions of servers", "%s: %s", name, fsutil.Reason(err))
+	hint := ""
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "name a file with definitions of servers"
+	}
+	return badInput(hint, "%s: %s", name, fsutil.Reason(err))
 }

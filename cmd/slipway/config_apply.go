@@ -186,7 +186,7 @@ func outcome(what string, files []*clients.FilePlan, conflicts int, hint string)
 		if f.Unsafe {
 			fail = denied
 		}
-		return fail("the file was not changed", "%s: %s: %s", what, f.Short(), f.Problem)
+		return fail("it was not changed: repair it, and repeat the command", "%s: %s: %s", what, f.Short(), f.Problem)
 	}
 	if conflicts > 0 {
 		return no(hint, "%s: conflicts: %d", what, conflicts)

@@ -205,6 +205,10 @@ func (n *number[T]) Set(text string) error {
 	}
 	valid := err == nil && value >= n.least && !math.IsInf(float64(value), 0)
 	switch {
+	case err != nil && n.endless:
+		return fmt.Errorf("want a number of at least %v", n.least)
+	case err != nil:
+		return fmt.Errorf("want a number from %v to %v", n.least, n.most)
 	case n.endless && !valid:
 		return fmt.Errorf("want at least %v", n.least)
 	case !n.endless && (!valid || value > n.most):

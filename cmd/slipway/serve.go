@@ -444,7 +444,7 @@ func explained(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, serve.ErrExposed):
-		return denied("listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth "+
+		return denied("listen on 127.0.0.1, require tokens with --auth-token-file, or pass --allow-remote-without-auth "+
 			"and --allow-host NAME if anyone who can reach it can use it", "%v", err)
 	case neterror.IsAddressInUse(err) && errors.As(err, new(*serve.AdminListenError)):
 		return badInput("--admin-addr 127.0.0.1:0 takes any free port", "%v", err)

@@ -72,7 +72,7 @@ func (o *writing) complete(cmd *cobra.Command) error {
 	name := cmd.Name()
 	switch {
 	case o.output == "":
-		return usage("where to: -o DIR, -o FILE.zip or -o -", "%s: no output", name)
+		return usage("add -o DIR, -o FILE.zip or -o - for stdout", "%s: no output", name)
 	case o.output == "-" && o.format == "dir":
 		return usage("use --format tar or zip", "%s: a folder cannot be written to stdout", name)
 	case o.format == "" && slices.Contains(compressed, filepath.Ext(strings.ToLower(o.output))):

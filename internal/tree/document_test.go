@@ -100,8 +100,12 @@ func TestDocumentErrors(t *testing.T) {
 		"yaml item":   {"a.yaml", "a:\n  - b\n -c\n", "line 3, column 2: did not find expected key"},
 		"yaml brace":  {"a.yaml", "a:\n  b: {c: 1\n  d: {e: 2}\n", "line 3, column 3: did not find expected ',' or '}'"},
 		"yaml quote":  {"a.yaml", "a:\n  b: \"c\n  d: 1\n\ne: 2\n", "line 2, column 3: found unexpected end of stream"},
-		"yaml colon":  {"a.yaml", "a:\n  b: c: d\ne: 2\n", "line 2, column 3: mapping values are not allowed in this context"},
-		"yaml twice":  {"a.yaml", "a: 1\na: 2\n", `line 2, column 1: duplicate "a"`},
+		"yaml colon": {
+			"a.yaml",
+			"a:\n  b: c: d\ne: 2\n",
+			"line 2, column 3: mapping values are not allowed in this context",
+		},
+		"yaml twice": {"a.yaml", "a: 1\na: 2\n", `line 2, column 1: duplicate "a"`},
 		"yaml circle": {
 			"a.yaml",
 			"a: &x\n  b: *x\n",
