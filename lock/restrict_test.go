@@ -141,8 +141,8 @@ func TestRestrictRefuses(t *testing.T) {
 		{"a description", func(c *mcp.Catalog) { c.Tools[1].Description = "sells <IMPORTANT>" },
 			strings.Replace(wholeOffer, " sell", "", 1),
 			map[string]string{
-				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; review it with slipway lock diff SOURCE and accept ` +
-					`it with slipway lock approve SOURCE --item tools/sell`,
+				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; review it with ` +
+					`slipway lock diff SOURCE and accept it with slipway lock approve SOURCE --item tools/sell`,
 				"tool buy": "fine",
 			},
 			[]string{"tools/sell has changed"}},
@@ -164,7 +164,9 @@ func TestRestrictRefuses(t *testing.T) {
 			map[string]string{"tool rob": "tools/rob is new", "tool buy": "fine"}, []string{"tools/rob is new"}},
 		{"a new tool that is a command of a shell",
 			func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "rob;id$(id)"}) }, wholeOffer,
-			map[string]string{"tool rob;id$(id)": "slipway lock approve SOURCE --item " + process.ShellWord("tools/rob;id$(id)")},
+			map[string]string{
+				"tool rob;id$(id)": "slipway lock approve SOURCE --item " + process.ShellWord("tools/rob;id$(id)"),
+			},
 			[]string{"tools/rob;id$(id) is new"}},
 		{"a tool under another name", func(c *mcp.Catalog) { c.Tools[1].Name = "vend" },
 			strings.Replace(wholeOffer, " sell", "", 1),
