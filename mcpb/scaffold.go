@@ -42,7 +42,8 @@ type Draft struct {
 const DefaultSpecVersion = "0.3"
 
 // Detect drafts a manifest for the project in fsys, whose folder is called folder, from
-// the first of package.json, pyproject.toml, go.mod and Cargo.toml that exists.
+// the first of package.json, pyproject.toml, go.mod and Cargo.toml that exists, or from the name of
+// its program, such as server/main.py.
 func Detect(fsys fs.FS, folder string) *Draft {
 	d := &Draft{}
 	for _, source := range []struct {
@@ -64,11 +65,33 @@ func Detect(fsys fs.FS, folder string) *Draft {
 		}
 		d.Unreadable = append(d.Unreadable, source.name)
 	}
+	if d.Type == "" {
+		d.fromEntryPoint(fsys)
+	}
 	if d.Name == "" {
 		d.Name = folder
 	}
 	d.Name = machineName(d.Name)
 	return d
+}
+
+// fromEntryPoint sets the type of a project without settings by the usual names of its program.
+func (d *Draft) fromEntryPoint(fsys fs.FS) {
+	for _, usual := range []struct{ serverType, name string }{
+		{TypeNode, "server/index.js"},
+		{TypeNode, "index.js"},
+		{TypePython, "server/main.py"},
+		{TypePython, "main.py"},
+		{TypePython, "server.py"},
+	} {
+		info, err := fs.Stat(fsys, usual.name)
+		if err == nil && info.Mode().IsRegular() {
+			d.Type = usual.serverType
+			d.EntryPoint = usual.name
+			d.Found = append(d.Found, usual.name)
+			return
+		}
+	}
 }
 
 // machineName makes a valid machine name: it removes an npm scope and replaces other

@@ -196,31 +196,32 @@ const usageText = `%[1]s is an MCP server.
 
   %[1]s [-stdio | -http [ADDR] | -ws [ADDR] | -check | -freeze DIR | -version] [-log-level LEVEL]
 
-  -stdio        serve one client on stdin and stdout, as programs that start
+  -stdio        serve one client over stdin and stdout, as clients that start
                 servers expect; the default if stdin is a pipe, a socket or a file
   -http [ADDR]  serve any number of clients at http://ADDR/mcp, with health checks
                 at /livez, /readyz and /healthz; the default otherwise. ADDR is
-                HOST:PORT, HOST or PORT, and 127.0.0.1:8080 if it is left out.
-                Port 0 is any free one. WebSockets are at ws://ADDR/ws
-  -ws [ADDR]    another name for -http, which serves both
-  -check        look for mistakes in what the server offers, and exit with 1 if
-                there are any
-  -freeze DIR   store the answers of the tools that change nothing, of the
-                resources and of the prompts in DIR, as a StaticMCP site
+                HOST:PORT, HOST or PORT (default: 127.0.0.1:8080); port 0 is any
+                free port. WebSockets are at ws://ADDR/ws
+  -ws [ADDR]    alias of -http, which serves both
+  -check        check the server's tools, resources and prompts, and exit with 1
+                if there are problems
+  -freeze DIR   store the answers of read-only tools, resources and prompts in
+                DIR, as a StaticMCP site
   -version      print name and version
   -log-level LEVEL
-                what to log on stderr: debug, info, warn (the default) or error
-  -h            print this text
+                level of messages on stderr: debug, info, warn (the default) or
+                error
+  -h            print this help
 
-Environment, for what the command line leaves open:
+Environment variables, for settings without a flag on the command line:
 
   MCP_SERVER_ADDR, MCP_SERVER_PORT
-                the address of -http
+                address of -http
   MCP_SERVER_TOKEN
-                the bearer token that clients of -http must send; without it, only
-                addresses that no other machine can reach are served
+                bearer token that clients of -http must send; without it, the
+                server listens on loopback addresses only
   MCP_SERVER_LOG_LEVEL
-                as -log-level
+                like -log-level
 
-Ctrl-C or SIGTERM lets requests in flight finish; a second one ends it at once.
+Ctrl-C or SIGTERM drains requests; press Ctrl-C again to exit now.
 `

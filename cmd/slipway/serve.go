@@ -193,6 +193,9 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer forgetKeys()
 	leave, err := f.cluster.join(ctx, &f.Options, log)
+	if code := signalOf(ctx); err != nil && code != 0 {
+		return &failure{code: code, text: "serve: interrupted"}
+	}
 	if err != nil {
 		return err
 	}

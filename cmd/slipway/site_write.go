@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,6 +89,22 @@ func (o *writing) complete(cmd *cobra.Command) error {
 		return usage("want a URL such as https://example.com/mcp/", "%s: --site-url %s is not a web address", name, o.siteURL)
 	}
 	return nil
+}
+
+// lacksPages reports whether --site-root has none of the pages that a generator writes next to the site, as
+// before the generator has run.
+func (o *writing) lacksPages() bool {
+	_, below, err := o.published()
+	entries, readErr := os.ReadDir(o.SiteRoot)
+	if o.SiteRoot == "" || err != nil || readErr != nil {
+		return false
+	}
+	ours, _, _ := strings.Cut(below, "/")
+	return !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		name := e.Name()
+		hidden := strings.HasPrefix(name, ".")
+		return e.IsDir() && !hidden && name != ours || filepath.Ext(name) == ".html"
+	})
 }
 
 // compressed are the extensions of unsupported archives. Without a check, such an output
@@ -191,6 +208,9 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 	if !o.quiet {
 		o.summary(stderr, r)
 		fmt.Fprintln(stderr, fitsHosts(o.output, r))
+	}
+	if !o.quiet && !o.DryRun && o.lacksPages() {
+		say(stderr, "%s has no pages: run the generator first, and this command again", o.SiteRoot)
 	}
 	if web != nil && !o.json {
 		printWeb(stderr, web, o.quiet)
