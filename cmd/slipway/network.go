@@ -87,7 +87,11 @@ func noteTrouble(opts *open.Options, lock, arg string) (none func() *failure) {
 		case errors.As(e.Err, &need) && need.Explains():
 			f = loginFailure(e.Name+": "+need.Error(), e.Err)
 		default:
-			f = remoteFailed("", "no server is available: %s failed", e.Name)
+			hint := ""
+			if source := open.Argument(arg); source.IsDefinitions() {
+				hint = "slipway doctor " + source.Typed() + " --start"
+			}
+			f = remoteFailed(hint, "no server is available: %s failed", e.Name)
 			f.cause = e.Err
 		}
 		// The first error counts, but any with a remedy replaces a failed server.

@@ -227,13 +227,13 @@ func (a *attempt) report(r check.Reporter) {
 		if hint == "" {
 			hint = a.again()
 		}
-		r.Add(ruleExits, "", hint, "%s%v", is, exit)
+		r.Add(ruleExits, "", hint, "%s%s", is, oneLine(exit.Error()))
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Add(ruleSilent, "", a.silentHint(), "%sno answer in %s", is, a.d.opts.Timeout)
 	case a.webPage():
 		r.Add(ruleWebPage, "", a.pathHint(), "%sthe URL answers with a web page%s", is, a.foundNote())
 	default:
-		r.Add(ruleProtocol, "", a.messagesHint(), "%s%v", is, reason(err))
+		r.Add(ruleProtocol, "", a.messagesHint(), "%s%s", is, oneLine(reason(err).Error()))
 	}
 }
 
@@ -252,6 +252,17 @@ func reason(err error) error {
 		return opening.Err
 	}
 	return err
+}
+
+// oneLine returns an error with the last stderr lines of a server as one line, which a finding is.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // reportStatus reports an HTTP status.
@@ -421,7 +432,7 @@ func (a *attempt) start(
 func (d *Doctor) Source(about, detail, hint string, err error) {
 	d.Add(about, "source", func(r check.Reporter) string {
 		if err != nil {
-			r.Add(ruleSource, "", hint, "%v", err)
+			r.Add(ruleSource, "", hint, "%s", oneLine(err.Error()))
 		}
 		return detail
 	})
