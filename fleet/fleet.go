@@ -402,7 +402,7 @@ func (f *fleet) combine(ctx context.Context, members map[string]*member) (mcp.So
 		if m := members[name]; m != nil {
 			parts = append(parts, compose.Named{
 				Name:   name,
-				Source: m.part,
+				Source: m.source(),
 			})
 		}
 	}

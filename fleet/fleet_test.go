@@ -552,6 +552,31 @@ func TestCollisionsAtTheSameTime(t *testing.T) {
 	}
 }
 
+// TestToolListsOfAServerThatDoesNotStart ensures that the tool lists of a changed definition apply at once, although
+// the server keeps running by the previous one.
+func TestToolListsOfAServerThatDoesNotStart(t *testing.T) {
+	const never = ", SLIPWAY_FLEET_TEST_WAITS: /nowhere/at/all"
+	p := openPark(t, &fleet.Options{}, entry("a", "1"), entry("b", "1"))
+	pid, _, err := p.call("a_tool", "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(entry("a", "2", never), "    disabledTools: [a_tool]\n", entry("b", "1"))
+	until(t, "the tool is not offered", func() bool { return p.tools() == "b_tool" })
+	if _, _, err := p.call("a_tool", "{}"); err == nil {
+		t.Error("a disabled tool can be called")
+	}
+	p.write(entry("a", "3", never), entry("b", "1"))
+	until(t, "it is offered again", func() bool { return p.tools() == "a_tool b_tool" })
+	p.write(entry("a", "4", never), "    enabledTools: [other_tool]\n", entry("b", "1"))
+	until(t, "only other tools are enabled", func() bool { return p.tools() == "b_tool" })
+	p.write(entry("a", "1"), entry("b", "1"))
+	until(t, "the previous definition is back", func() bool { return p.tools() == "a_tool b_tool" })
+	if now, _, err := p.call("a_tool", "{}"); now != pid || err != nil {
+		t.Errorf("a_tool is served by %d, %v, want the process that was kept", now, err)
+	}
+}
+
 // counted is a secret source that counts lookups. Its secret is "token-" and a number.
 type counted struct{ asked, number atomic.Int64 }
 

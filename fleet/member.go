@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -79,6 +81,8 @@ type member struct {
 	server *client.Source // opened, without the layers of its definition
 	// cache stores the catalog on disk, so that a lazy server need not start to be listed.
 	cache *catalogCache
+	// limited is part with the tool lists of a definition that cannot replace it yet, or nil.
+	limited mcp.Source
 	// inherited lists resources that clients had subscribed to on the server it replaced.
 	// It is set before the member itself is retired.
 	inherited []string
@@ -115,6 +119,38 @@ func (m *member) current() state {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.state
+}
+
+// source returns what clients see of the server.
+func (m *member) source() mcp.Source {
+	if m.limited != nil {
+		return m.limited
+	}
+	return m.part
+}
+
+// limit returns the server without the tools that the lists of s exclude, or nil if they exclude none. Tools
+// that it offers later are excluded as well if they are not on them.
+func (m *member) limit(ctx context.Context, s *stax.Server) (mcp.Source, error) {
+	if s.EnabledTools == nil && len(s.DisabledTools) == 0 || m.opened.PerCaller() {
+		return nil, nil
+	}
+	cat, err := m.part.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	allowed := []string{} // nil would be all
+	for i := range cat.Tools {
+		t := &cat.Tools[i]
+		own := t.Name
+		if len(t.Origins) > 0 {
+			own = t.Origins[0].Name
+		}
+		if !slices.Contains(s.DisabledTools, own) && (s.EnabledTools == nil || slices.Contains(s.EnabledTools, own)) {
+			allowed = append(allowed, t.Name)
+		}
+	}
+	return compose.Edit(m.part, &compose.Edits{Enabled: allowed})
 }
 
 // launch opens a server without waiting for it. old is the one it will replace, or nil.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -48,12 +49,13 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 			f.order = append(f.order, name)
 		}
 	}
-	if len(p.gone) > 0 {
+	undo, limited := f.limitReplaced(ctx, d, p)
+	if len(p.gone) > 0 || limited {
 		f.members = maps.Clone(before)
 		for _, name := range p.gone {
 			delete(f.members, name)
 		}
-		_ = f.show(ctx, f.members) // fewer servers cannot collide
+		_ = f.show(ctx, f.members) // fewer servers and tools cannot collide
 	}
 	f.awaitStarts(ctx, p.fresh, first)
 	next := maps.Clone(f.members)
@@ -67,6 +69,7 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 	}
 	if err := f.show(ctx, next); err != nil {
 		closeAll(p.fresh)
+		undo()
 		f.members = before
 		f.order = order
 		f.names = names
@@ -80,6 +83,30 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 			"added", len(p.fresh)-p.changed, "changed", p.changed, "removed", len(p.gone))
 	}
 	return p, nil
+}
+
+// limitReplaced applies the tool lists of changed definitions to the servers that they cannot replace yet, or
+// perhaps never, and reports whether that changes any. Otherwise a tool that a definition disables would be
+// offered for as long as its server does not start.
+func (f *fleet) limitReplaced(ctx context.Context, d *Definitions, p *plan) (undo func(), any bool) {
+	was := make(map[*member]mcp.Source)
+	for name, m := range f.members {
+		was[m] = m.limited
+		m.limited = nil
+		if d.Invalid[name] == nil && (p.fresh[name] != nil || p.skipped[name] != nil) {
+			limited, err := m.limit(ctx, d.Merged.Config.Server(name))
+			if err != nil { // its catalog is not available, and neither are its tools
+				limited = was[m]
+			}
+			m.limited = limited
+		}
+		any = any || m.limited != nil || was[m] != nil
+	}
+	return func() {
+		for m, limited := range was {
+			m.limited = limited
+		}
+	}, any
 }
 
 // adopt makes next the members and late the pending servers.
