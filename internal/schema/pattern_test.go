@@ -55,3 +55,23 @@ func TestHugePattern(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsureChain guards the work for a pattern that cannot be checked at the end of many references: all schemas were
+// visited again for each few of them.
+func TestUnsureChain(t *testing.T) {
+	const length = 9000
+	var text strings.Builder
+	for n := range length {
+		fmt.Fprintf(&text, `"p%d":{"$ref":"#/$defs/p%d"},`, n, n+1)
+	}
+	schemaText := fmt.Sprintf(`{"not":{"$ref":"#/$defs/p0"},"$defs":{%s"p%d":{"pattern":"(?=x)"}}}`, text.String(), length)
+	var s *schema.Schema
+	var err error
+	used := allocated(func() { s, err = schema.Compile([]byte(schemaText)) })
+	if err != nil || used > 100 {
+		t.Fatalf("Compile allocates %d MiB, %v", used, err)
+	}
+	if !s.Accepts([]byte(`"y"`)) {
+		t.Error("a value is refused because of a pattern that is not checked")
+	}
+}

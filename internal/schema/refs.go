@@ -263,12 +263,25 @@ func (c *compiler) visit(n *node, done map[*node]bool) error {
 
 // markUnsure marks every node that leads to an unsure one.
 func (c *compiler) markUnsure() {
-	for changed := true; changed; {
-		changed = false
-		for _, n := range c.nodes {
-			if !n.unsure && slices.ContainsFunc(n.children(), isUnsure) {
-				n.unsure = true
-				changed = true
+	parents := make(map[*node][]*node)
+	var reached []*node // whose parents are to be marked
+	for _, n := range c.nodes {
+		for _, child := range n.children() {
+			if child != nil {
+				parents[child] = append(parents[child], n)
+			}
+		}
+		if n.unsure {
+			reached = append(reached, n)
+		}
+	}
+	for len(reached) > 0 {
+		n := reached[len(reached)-1]
+		reached = reached[:len(reached)-1]
+		for _, parent := range parents[n] {
+			if !parent.unsure {
+				parent.unsure = true
+				reached = append(reached, parent)
 			}
 		}
 	}
@@ -298,6 +311,3 @@ func (n *node) children() []*node {
 	}
 	return all
 }
-
-// isUnsure reports whether n exists and cannot be checked completely.
-func isUnsure(n *node) bool { return n != nil && n.unsure }
