@@ -60,7 +60,7 @@ func (w *walker) oneOf(forms []*node, at span) {
 // failForms reports a value that none of forms accepts. If one form is clearly the
 // intended one, its problems are reported.
 func (w *walker) failForms(forms []*node, at span) {
-	if w.stop != nil || w.reject() {
+	if w.stop != nil || w.unworded() {
 		return
 	}
 	problems := w.closest(forms, at)

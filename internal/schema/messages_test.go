@@ -1,6 +1,8 @@
 package schema_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,4 +110,23 @@ func mustCompile(t testing.TB, text string) *schema.Schema {
 		t.Fatalf("Compile(%s): %v", text, err)
 	}
 	return s
+}
+
+// TestManyProblems guards the work for a text with many problems: those that are only counted were worded, too, with a
+// search for similar names.
+func TestManyProblems(t *testing.T) {
+	var properties, text strings.Builder
+	for n := range 30 {
+		fmt.Fprintf(&properties, `"property_number_%d":{"type":"string"},`, n)
+	}
+	for n := range 20_000 {
+		fmt.Fprintf(&text, `"proprety_numbr_%d":1,`, n)
+	}
+	s := mustCompile(t, `{"type":"object","additionalProperties":false,"properties":{`+properties.String()+`"z":true}}`)
+	var err error
+	used := allocated(func() { err = s.Validate([]byte(`{` + text.String() + `"z":1}`)) })
+	var e *schema.Error
+	if !errors.As(err, &e) || len(e.Problems)+e.More != 20_000 || used > 20 {
+		t.Errorf("%d MiB are allocated for the problems of %.200v", used, err)
+	}
 }

@@ -99,7 +99,7 @@ func (w *walker) member(
 
 // failUnknown reports a member that is not allowed.
 func (w *walker) failUnknown(o *objectRules, key []byte, depth int) {
-	if w.reject() {
+	if w.unworded() {
 		return
 	}
 	noun := "argument"
@@ -176,7 +176,7 @@ func (w *walker) wholeObject(o *objectRules, seen *seenSet, at span) {
 // failMissing reports that names[k] is missing from an object. If an undeclared member has
 // a similar name, that is the likely mistake.
 func (w *walker) failMissing(o *objectRules, k int, message string, at span) {
-	if w.reject() {
+	if w.unworded() {
 		return
 	}
 	name := o.names[k].text

@@ -113,9 +113,22 @@ func (w *walker) reject() bool {
 	return w.quiet > 0
 }
 
+// unworded is reject, and counts a problem that is not kept: then no message is needed either. A text may have hundreds
+// of thousands of problems.
+func (w *walker) unworded() bool {
+	if w.reject() {
+		return true
+	}
+	if len(w.problems) < maxProblems {
+		return false
+	}
+	w.more++
+	return true
+}
+
 // fail reports a problem at the current path, or ends a quiet walk.
 func (w *walker) fail(format string, args ...any) {
-	if !w.reject() {
+	if !w.unworded() {
 		w.add(Problem{
 			Path:    PathText(w.path),
 			Pointer: pointerOf(w.path),
@@ -129,7 +142,7 @@ func (w *walker) failType(n *node, raw []byte) {
 	switch {
 	case n.never:
 		w.fail("not allowed")
-	case w.reject():
+	case w.unworded():
 	case n.enum != nil:
 		w.fail("%s", n.enum.message(raw))
 	default:
@@ -223,7 +236,7 @@ func (w *walker) enum(e *enumRule, kind kinds, at span) {
 	if e.texts == nil || kind != kindString {
 		w.spend(len(e.values) * w.passes(kind, len(raw), at.depth))
 	}
-	if !e.accepts(raw, kind) && !w.reject() {
+	if !e.accepts(raw, kind) && !w.unworded() {
 		w.fail("%s", e.message(raw))
 	}
 }
