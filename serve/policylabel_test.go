@@ -40,8 +40,8 @@ func (lender) Subscribe(context.Context, string) error { return nil }
 // TestPolicyOfLabelledURI: a rule about a resource applies to each URI by which a union reads it, and a
 // template of one source permits nothing of another.
 func TestPolicyOfLabelledURI(t *testing.T) {
-	union := func(parts ...compose.Named) mcp.Source {
-		src, err := compose.Union(t.Context(), parts, nil)
+	union := func(opts *compose.UnionOptions, parts ...compose.Named) mcp.Source {
+		src, err := compose.Union(t.Context(), parts, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,34 +54,40 @@ func TestPolicyOfLabelledURI(t *testing.T) {
 	}
 	house := compose.Named{
 		Name:   "house",
-		Source: union(vault, compose.Named{Name: "more", Source: newLender("more", nil, "more://one")}),
+		Source: union(nil, vault, compose.Named{Name: "more", Source: newLender("more", nil, "more://one")}),
 	}
 	rules := `permit (principal == User::"ann", action, resource);
 @id("no-secret") forbid (principal, action, resource)
 when { resource in Server::"Vault" && resource has uri && resource.uri like "*secret*" };
 @id("no-one-secret") forbid (principal, action, resource == Resource::"Vault/file:///secret");
+permit (principal == User::"eve", action, resource);
+@id("no-template") forbid (principal == User::"eve", action, resource in Resource::"open/{scheme}+{+rest}");
 @id("bob-open") permit (principal == User::"bob", action, resource in Server::"open");`
+	never := &compose.UnionOptions{Prefix: compose.PrefixNever} // reads no labels
 	for name, tt := range map[string]struct {
 		parts          []compose.Named
 		who, uri, want string
+		opts           *compose.UnionOptions
 	}{
-		"listed":              {[]compose.Named{open, vault}, "ann", "file:///secret", "rule no-"},
-		"labelled":            {[]compose.Named{open, vault}, "ann", "vault+file:///secret", "rule no-"},
-		"in capitals":         {[]compose.Named{open, vault}, "ann", "VAULT+file:///secret", "rule no-"},
-		"encoded":             {[]compose.Named{open, vault}, "ann", "vault+file:///%73ecret", "rule no-"},
-		"of an app":           {[]compose.Named{open, vault}, "ann", "ui://vault+secret", "rule no-"},
-		"permitted":           {[]compose.Named{open, vault}, "ann", "vault+file:///public", `"result"`},
-		"foreign template":    {[]compose.Named{open, vault}, "bob", "vault+file:///public", "denied by policy"},
-		"own template":        {[]compose.Named{open, vault}, "bob", "x+file:///public", `"result"`},
-		"nested":              {[]compose.Named{open, house}, "ann", "vault+file:///secret", "rule no-"},
-		"nested, both labels": {[]compose.Named{open, house}, "ann", "house+vault+file:///secret", "rule no-"},
-		"nested, permitted":   {[]compose.Named{open, house}, "ann", "house+vault+file:///public", `"result"`},
-		"nested, foreign":     {[]compose.Named{open, house}, "bob", "vault+file:///public", "denied by policy"},
+		"listed":              {[]compose.Named{open, vault}, "ann", "file:///secret", "rule no-", nil},
+		"labelled":            {[]compose.Named{open, vault}, "ann", "vault+file:///secret", "rule no-", nil},
+		"in capitals":         {[]compose.Named{open, vault}, "ann", "VAULT+file:///secret", "rule no-", nil},
+		"encoded":             {[]compose.Named{open, vault}, "ann", "vault+file:///%73ecret", "rule no-", nil},
+		"of an app":           {[]compose.Named{open, vault}, "ann", "ui://vault+secret", "rule no-", nil},
+		"permitted":           {[]compose.Named{open, vault}, "ann", "vault+file:///public", `"result"`, nil},
+		"foreign template":    {[]compose.Named{open, vault}, "bob", "vault+file:///public", "denied by policy", nil},
+		"own template":        {[]compose.Named{open, vault}, "bob", "x+file:///public", `"result"`, nil},
+		"template":            {[]compose.Named{open, vault}, "eve", "x+file:///public", "rule no-template", nil},
+		"no labels":           {[]compose.Named{open, vault}, "eve", "vault+file:///public", "rule no-template", never},
+		"nested":              {[]compose.Named{open, house}, "ann", "vault+file:///secret", "rule no-", nil},
+		"nested, both labels": {[]compose.Named{open, house}, "ann", "house+vault+file:///secret", "rule no-", nil},
+		"nested, permitted":   {[]compose.Named{open, house}, "ann", "house+vault+file:///public", `"result"`, nil},
+		"nested, foreign":     {[]compose.Named{open, house}, "bob", "vault+file:///public", "denied by policy", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &serve.Options{Auth: companyTokens(t)}
 			o.Policy = policyOf(t, rules, nil)
-			h := serve.NewHandler(union(tt.parts...), o)
+			h := serve.NewHandler(union(tt.opts, tt.parts...), o)
 			read := itemUse{"resources/read", tt.uri, fmt.Sprintf(`"uri":%q`, tt.uri)}.post(h, tt.who)
 			if !strings.Contains(read, tt.want) {
 				t.Fatalf("%s, want %q", read, tt.want)

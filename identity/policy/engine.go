@@ -454,7 +454,8 @@ const maxMatches = 64
 
 // resources returns what a request for a URI may read: the resource with that URI, or one of
 // each template that it matches, or, if it is neither listed nor matches, a resource of any
-// source. A URI with the label of a source leads to that source, whatever templates of others match it.
+// source. If it has the label of a source, it may also be a resource of that source, unless a template has the
+// label: whether a union reads labels is not known here.
 func (v *view) resources(uri string) []*object {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -463,17 +464,25 @@ func (v *view) resources(uri string) []*object {
 	if o := v.byURI[uri]; o != nil {
 		return []*object{o}
 	}
+	found := v.matching(uri, func(t *template) *uritemplate.Template { return t.shown })
+	if len(found) == 0 {
+		found = v.anywhere(uri)
+	}
 	label, _, _ := urilabel.Split(uri)
-	_, labelled := v.labels[label]
-	found := v.matching(uri, func(t *template) *uritemplate.Template {
-		if labelled && t.label != label {
+	ofLabel := v.matching(uri, func(t *template) *uritemplate.Template {
+		if t.label != label {
 			return nil
 		}
 		return t.shown
 	})
-	if len(found) > 0 {
+	if len(ofLabel) > 0 {
 		return found
 	}
+	return append(found, v.labelled(uri)...)
+}
+
+// anywhere returns a resource of each source.
+func (v *view) anywhere(uri string) (found []*object) {
 	for _, server := range v.servers {
 		found = append(found, v.transient(Item{
 			Kind:    ResourceKind,
@@ -487,7 +496,7 @@ func (v *view) resources(uri string) []*object {
 			Name: uri,
 		}))
 	}
-	return append(found, v.labelled(uri)...)
+	return found
 }
 
 // maxLabels bounds the labels of a URI that are considered, one for each union that joins unions.
