@@ -71,6 +71,13 @@ func TestEntry(t *testing.T) {
 			"",
 			"",
 		},
+		"image without its registry": {
+			`"packages": [{"registryType": "oci", "registryBaseUrl": "https://GHCR.io/", "identifier": "me/w", ` +
+				`"version": "1", ` + stdio + `}]`,
+			`"command":"docker","args":["run","-i","--rm","ghcr.io/me/w:1"]`,
+			"",
+			"",
+		},
 		"no version": {
 			`"packages": [{"registryType": "npm", "identifier": "w", ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w"]`,
@@ -323,7 +330,13 @@ func TestEntryRefuses(t *testing.T) {
 			"would be taken from the public one",
 		},
 		"an image of another registry": {
-			`"packages": [{"registryType": "oci", "registryBaseUrl": "https://ghcr.io", "identifier": "me/w:1", ` +
+			`"packages": [{"registryType": "oci", "registryBaseUrl": "https://ghcr.io", "identifier": "quay.io/me/w:1", ` +
+				stdio + `}]`,
+			"",
+			"would be taken from the public one",
+		},
+		"an image in a folder of a registry": {
+			`"packages": [{"registryType": "oci", "registryBaseUrl": "https://r.example/team", "identifier": "w:1", ` +
 				stdio + `}]`,
 			"",
 			"would be taken from the public one",

@@ -201,6 +201,9 @@ func (b *builder) source(p *Package, l *line) error {
 		return nil
 	case valid && p.RegistryType == "oci" && strings.HasPrefix(p.Identifier, strings.ToLower(u.Host)+"/"):
 		return nil // images are named with their registry
+	case valid && p.RegistryType == "oci" && strings.Trim(u.Path, "/") == "" && !namesRegistry(p.Identifier):
+		l.what = strings.ToLower(u.Host) + "/" + l.what // older documents name the registry here only
+		return nil
 	case valid && l.program == "npx":
 		flag := []string{"--registry=" + u.String()}
 		l.runtime = append(missing(flag, l.runtime), l.runtime...)
@@ -212,6 +215,12 @@ func (b *builder) source(p *Package, l *line) error {
 		Hint: "write the definition yourself, with the option of the program for that registry, or take another way with " +
 			"--package: " + strings.Join(b.doc.Choices(), ", "),
 	}
+}
+
+// namesRegistry reports whether the name of an image begins with the host of its registry.
+func namesRegistry(image string) bool {
+	first, _, found := strings.Cut(image, "/")
+	return found && (strings.ContainsAny(first, ".:") || first == "localhost")
 }
 
 // imageArguments returns the arguments of docker run without the image and without
