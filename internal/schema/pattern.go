@@ -87,19 +87,30 @@ func compilePattern(source string) (p *pattern, work int, err error) {
 	}, work, nil
 }
 
-// programSize returns about how many instructions an expression compiles to, or more than maxPatternSize.
+// programSize returns how many instructions an expression compiles to, at most, or more than maxPatternSize. It counts
+// as [syntax.Compile] does for the result of [syntax.Regexp.Simplify].
 func programSize(re *syntax.Regexp) int {
 	if re.Op == syntax.OpLiteral {
 		return max(1, len(re.Rune))
 	}
 	size := 0
 	for _, sub := range re.Sub {
-		size = min(size+programSize(sub)+1, maxPatternSize+1)
+		size = min(size+programSize(sub), maxPatternSize+1)
 	}
-	if re.Op == syntax.OpRepeat {
-		size *= max(1, re.Min, re.Max) // at most 1,000
+	switch re.Op {
+	case syntax.OpCapture:
+		size += 2
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
+		size++
+	case syntax.OpAlternate:
+		size += len(re.Sub) - 1
+	case syntax.OpRepeat: // copies, each of the optional ones with a branch: at most 1,000
+		size = size*max(1, re.Min, re.Max) + max(1, re.Max-re.Min)
+	case syntax.OpConcat:
+	default:
+		size++
 	}
-	return min(size+1, maxPatternSize+1)
+	return min(size, maxPatternSize+1)
 }
 
 // classRanges returns the number of ranges in the character classes of an expression. Repetitions share them.
