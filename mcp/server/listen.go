@@ -273,7 +273,7 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(rc, id)
 		if err == nil && ok &&
-			record.Principal == principalID(mcp.PrincipalFrom(rc)) && sub.mayFollow(&record) {
+			record.Principal == principalID(mcp.PrincipalFrom(rc)) && s.checkTask(rc, &record, transport) == nil {
 			sub.tasks[id] = struct{}{}
 			sub.filter.TaskIDs = append(sub.filter.TaskIDs, id)
 		}
