@@ -58,8 +58,9 @@ func (e *StatusError) text() string {
 	if e.Body != "" {
 		text += ": " + e.Body
 	}
-	if e.Challenge != "" {
-		text += "; it asks for " + e.Challenge
+	// A bare challenge says nothing that the status does not.
+	if e.Challenge != "" && !strings.EqualFold(e.Challenge, "Bearer") {
+		text += "; WWW-Authenticate: " + e.Challenge
 	}
 	return text
 }

@@ -20,7 +20,7 @@ func TestErrorsOfGateways(t *testing.T) {
 		want, recoversIn string
 	}{
 		{http.StatusUnauthorized, `Bearer error="invalid_token"`, `{"error":"invalid_token"}`,
-			`HTTP status 401 Unauthorized: {"error":"invalid_token"}; it asks for Bearer error="invalid_token"`, ""},
+			`HTTP status 401 Unauthorized: {"error":"invalid_token"}; WWW-Authenticate: Bearer error="invalid_token"`, ""},
 		{http.StatusTooManyRequests, "", `{"error":"slow down"}`,
 			`HTTP status 429 Too Many Requests: {"error":"slow down"}`, ""},
 		{http.StatusTooManyRequests, "", `{"error":{"message":"slow down","type":"rate_limit"}}`,

@@ -102,7 +102,7 @@ func TestOpenLive(t *testing.T) {
 		kind      open.Kind
 		why, hint string
 	}{
-		{"without its token", web.URL + "/mcp", nil, open.Remote, `it asks for Bearer realm="desk", scope="read`,
+		{"without its token", web.URL + "/mcp", nil, open.Remote, `WWW-Authenticate: Bearer realm="desk", scope="read`,
 			"MCP_CLIENT_TOKEN"},
 		{"no server and no site", web.URL + "/none", nil, open.Remote, "there is no mcp.json", ""},
 		{
