@@ -348,6 +348,41 @@ func TestRemove(t *testing.T) {
 			"{\"mcpServers\": {\"a\": 1 /* a */, /* s */ \"s\": {} /* t */, }}",
 			"{\"mcpServers\": {\"a\": 1 /* a */ /* s */  /* t */, }}",
 		},
+		"json, after a comment": {
+			jsoncFile,
+			"{\"mcpServers\": { // theirs\n  \"s\": {}, \"b\": 2}}",
+			"{\"mcpServers\": { // theirs\n  \"b\": 2}}",
+		},
+		"json, the only one after a comment": {
+			jsoncFile,
+			"{\"mcpServers\": { // theirs\n  \"s\": {}}}",
+			"{\"mcpServers\": { // theirs\n  }}",
+		},
+		"json, leading commas, first": {
+			jsonFile,
+			"{\"mcpServers\": {\n    \"s\": {}\n  , \"b\": 2\n}}",
+			"{\"mcpServers\": {\n    \"b\": 2\n}}",
+		},
+		"json, leading commas, middle": {
+			jsonFile,
+			"{\"mcpServers\": {\n    \"a\": 1\n  , \"s\": {}\n  , \"b\": 2\n}}",
+			"{\"mcpServers\": {\n    \"a\": 1\n  , \"b\": 2\n}}",
+		},
+		"json, leading commas, last": {
+			jsonFile,
+			"{\"mcpServers\": {\r\n    \"a\": 1\r\n  , \"s\": {}\r\n}}",
+			"{\"mcpServers\": {\r\n    \"a\": 1\r\n}}",
+		},
+		"json, a comma on its own line": {
+			jsoncFile,
+			"{\"mcpServers\": {\n  \"a\": 1 // a\n  // b\n  ,\n  \"s\": {}\n}}",
+			"{\"mcpServers\": {\n  \"a\": 1 // a\n  // b\n  \n}}",
+		},
+		"json, comments before a later comma": {
+			jsoncFile,
+			"{\"mcpServers\": {\n  \"s\": {} // s\n  // b\n  , \"b\": 2\n}}",
+			"{\"mcpServers\": {\n   // s\n  // b\n  \"b\": 2\n}}",
+		},
 		"json, alone": {jsoncFile, "{\"mcpServers\": {\"s\": {} /* t */, }}", "{\"mcpServers\": { /* t */}}"},
 		"not there":   {jsonFile, `{"mcpServers": {"a": 1}}`, `{"mcpServers": {"a": 1}}`},
 	}

@@ -125,7 +125,15 @@ func insertAfter(text []byte, end int, entry string) []splice {
 	return []splice{{end, end, ","}, {line, line, entry}}
 }
 
-// behind inspects the text after a value. It returns the position of the comma, or -1,
+// commaAfter returns the position of the comma after a value, on any line, or -1.
+func commaAfter(text []byte, at int) int {
+	if at = skipBlank(text, at); at < len(text) && text[at] == ',' {
+		return at
+	}
+	return -1
+}
+
+// behind inspects the rest of the line after a value. It returns the position of the comma, or -1,
 // and the end of the line with its comments. If the line has more content, the latter is
 // the end of the comma or the value.
 func behind(text []byte, at int) (comma, line int) {
@@ -134,15 +142,7 @@ func behind(text []byte, at int) (comma, line int) {
 	for i := at; i < len(text); {
 		switch c := text[i]; {
 		case c == '\n':
-			if comma >= 0 || line == i {
-				return comma, trimCR(text, line, i)
-			}
-			// The comma may be on a later line.
-			rest, _ := behind(text, skipBlank(text, i))
-			if rest >= 0 && rest == skipBlank(text, i) {
-				return rest, rest + 1
-			}
-			return -1, trimCR(text, line, i)
+			return comma, trimCR(text, line, i)
 		case c == ' ' || c == '\t' || c == '\r':
 			i++
 			line = i
@@ -219,15 +219,27 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 	m := n.Members[i]
 	start := m.KeyStart
 	end := m.Value.End
-	comma, line := behind(text, end)
-	ownLine := len(bytes.TrimSpace(text[lineStart(text, start):start])) == 0
+	comma := commaAfter(text, end)
+	_, line := behind(text, end)
+	alone := line == len(text) || text[line] == '\r' || text[line] == '\n' // nothing else follows on the line
+	ownLine := alone && isBlank(text[lineStart(text, start):start])
 	if ownLine {
 		start = lineStart(text, start) // with its indentation and the preceding line ending
 		if start > n.Start {
 			start = trimCR(text, 0, start-1)
 		}
 	}
+	later := comma >= 0 && bytes.IndexByte(text[end:comma], '\n') >= 0
+	if later && i > 0 && i+1 == len(n.Members) {
+		later, comma = false, -1 // it becomes that of the member before, which loses its own
+	}
 	switch {
+	case later:
+		next := comma + 1 + len(text[comma+1:]) - len(bytes.TrimLeft(text[comma+1:], " "))
+		if isBlank(text[end:comma]) {
+			return []splice{{m.KeyStart, next, ""}}
+		}
+		return []splice{{m.KeyStart, end, ""}, {comma, next, ""}} // comments may be about others
 	case comma >= 0 && ownLine:
 		return []splice{{start, line, ""}}
 	case comma >= 0 && (i+1 < len(n.Members) || i == 0):
@@ -237,10 +249,7 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 		}
 		return []splice{{m.KeyStart, end, ""}, {comma, next, ""}}
 	case comma >= 0: // also remove the comma before it, which was added with it
-		before, _ := behind(text, n.Members[i-1].Value.End)
-		if before < 0 {
-			return []splice{{m.KeyStart, end, ""}, {comma, comma + 1, ""}}
-		}
+		before := commaAfter(text, n.Members[i-1].Value.End)
 		space := before + 1
 		if len(bytes.TrimSpace(text[space:m.KeyStart])) == 0 {
 			space = m.KeyStart
@@ -254,8 +263,14 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 		}
 		return []splice{{start, end, ""}}
 	}
-	before, _ := behind(text, n.Members[i-1].Value.End)
-	if !ownLine {
+	before := commaAfter(text, n.Members[i-1].Value.End)
+	switch {
+	case !ownLine && !isBlank(text[before+1:m.KeyStart]): // keep comments
+		return []splice{{before, before + 1, ""}, {m.KeyStart, end, ""}}
+	case !ownLine:
+		if begin := lineStart(text, before); alone && begin > n.Start && isBlank(text[begin:before]) {
+			before = trimCR(text, 0, begin-1) // the comma begins its line
+		}
 		return []splice{{before, end, ""}}
 	}
 	return []splice{
