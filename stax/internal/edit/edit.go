@@ -319,7 +319,8 @@ func sameValue(a, b *tree.Node) bool {
 	return bytes.Equal(a.AppendJSON(nil), b.AppendJSON(nil))
 }
 
-// rest returns everything but one entry, as JSON. Empty holders are ignored.
+// rest returns everything but one entry, as JSON. Empty holders are ignored, and so is the position
+// of the holder: in TOML, it is that of its first table, which changes with that entry.
 func rest(root *tree.Node, t Target, name string) string {
 	var b strings.Builder
 	if root == nil {
@@ -328,6 +329,10 @@ func rest(root *tree.Node, t Target, name string) string {
 	for _, m := range root.Members {
 		if m.Key != t.Root {
 			fmt.Fprintf(&b, "%q:%s\n", m.Key, m.Value.AppendJSON(nil))
+		}
+	}
+	for _, m := range root.Members {
+		if m.Key != t.Root {
 			continue
 		}
 		for _, e := range m.Value.Members {

@@ -322,7 +322,12 @@ func TestRemove(t *testing.T) {
 		},
 		"json first of line": {jsonFile, `{"mcpServers": {"s": {}, "b": 2}}`, `{"mcpServers": {"b": 2}}`},
 		"toml":               {tomlFile, "a = 1\n\n[mcp_servers.s]\nx = 1\n\n[b]\n", "a = 1\n\n[b]\n"},
-		"yaml":               {yamlFile, "extensions:\n  s: {}\n  b: {}\n", "extensions:\n  b: {}\n"},
+		"toml, before another table": {
+			tomlFile,
+			"c = 1\n\n[mcp_servers.s]\nx = 1\n\n[b]\ny = 1\n\n[mcp_servers.a]\nx = 1\n",
+			"c = 1\n\n[b]\ny = 1\n\n[mcp_servers.a]\nx = 1\n",
+		},
+		"yaml": {yamlFile, "extensions:\n  s: {}\n  b: {}\n", "extensions:\n  b: {}\n"},
 		"yaml, a deep comment": {
 			yamlFile,
 			"extensions:\n  s:\n    a: 1\n    # theirs\n\n      # this, too\nb: 1\n",
