@@ -105,11 +105,7 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 		rules: newIgnoreRules(text),
 		links: links,
 	}
-	for _, name := range except {
-		if info, err := os.Stat(name); err == nil {
-			s.except = append(s.except, info)
-		}
-	}
+	s.except = filesOf(except)
 	if err := s.walk(root, ".", nil); err != nil {
 		return nil, err
 	}
@@ -123,6 +119,23 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return s, nil
+}
+
+// filesOf returns the files and folders of these names that exist.
+func filesOf(names []string) (files []os.FileInfo) {
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			files = append(files, info)
+		}
+	}
+	return files
+}
+
+// contains reports whether a file or folder is one of files.
+func contains(files []os.FileInfo, file os.FileInfo) bool {
+	return slices.ContainsFunc(files, func(f os.FileInfo) bool {
+		return os.SameFile(f, file)
+	})
 }
 
 // walk adds the content of the folder at name. above are the folders that links led
@@ -197,9 +210,7 @@ func (s *Selection) visit(
 			Reason: "it is a device, a pipe or a socket",
 			Link:   link,
 		}
-	case slices.ContainsFunc(s.except, func(e os.FileInfo) bool {
-		return os.SameFile(e, info)
-	}):
+	case contains(s.except, info):
 		s.exclude(Exclusion{
 			Name:   name,
 			Reason: "it is written by packing",
@@ -257,9 +268,7 @@ func (s *Selection) follow(
 			break
 		}
 	}
-	if slices.ContainsFunc(above, func(i os.FileInfo) bool {
-		return os.SameFile(i, target)
-	}) {
+	if contains(above, target) {
 		return nil, &LinkError{
 			Name:   name,
 			Reason: "it is a link to a folder that it is in",

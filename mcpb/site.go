@@ -171,24 +171,27 @@ func PackSite(
 		return nil, err
 	}
 	defer release()
-	if err := stageSite(ctx, stage, dir, text, programs); err != nil {
-		return nil, err
-	}
 	var staged PackOptions
 	if opts != nil {
 		staged = *opts
+	}
+	// The bundle may be written into the site's own folder, and so is the stage then.
+	written := filesOf(append(slices.Clone(staged.Except), stage, out, out+checksumSuffix, staged.SBOM))
+	if err := stageSite(ctx, stage, dir, text, programs, written); err != nil {
+		return nil, err
 	}
 	// The stage is removed before the findings are read.
 	staged.where = func(name string) string { return out + "!" + name }
 	return Pack(ctx, stage, out, &staged)
 }
 
-// stageSite lays out the folder to pack.
+// stageSite lays out the folder to pack. Files and folders in except are not copied.
 func stageSite(
 	ctx context.Context,
 	stage, dir string,
 	manifest []byte,
 	programs map[string]string,
+	except []fs.FileInfo,
 ) error {
 	for _, folder := range []string{"server", siteFolder} {
 		if err := os.Mkdir(filepath.Join(stage, folder), 0o755); err != nil {
@@ -221,6 +224,15 @@ func stageSite(
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case name == ".":
+			return nil
+		}
+		info, err := e.Info()
+		switch {
+		case err != nil:
+			return err
+		case contains(except, info) && e.IsDir():
+			return fs.SkipDir
+		case contains(except, info):
 			return nil
 		case e.IsDir():
 			return os.Mkdir(to, 0o755)

@@ -154,3 +154,39 @@ func TestPackSiteOnEach(t *testing.T) {
 		t.Error("packed for a system that no bundle can be for")
 	}
 }
+
+// TestPackSiteInItself packs the current folder, which is the default of the command, twice: what packing
+// writes there is not part of the site.
+func TestPackSiteInItself(t *testing.T) {
+	dir := site(t)
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	var sums []string
+	for range 2 {
+		report, err := mcpb.PackSite(t.Context(), ".", "", map[string]string{"linux": program}, nil, &mcpb.PackOptions{
+			Force:    true,
+			Checksum: true,
+			SBOM:     "small.cdx.json",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, report.SHA256)
+	}
+	if sums[0] != sums[1] {
+		t.Errorf("packed again: SHA-256 %s, want %s", sums[1], sums[0])
+	}
+	a, err := mcpb.OpenArchive("Small-Site-1.2.0.mcpb", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for e := range a.Entries() {
+		if strings.Contains(e.Name, "mcpb") || strings.Contains(e.Name, ".cdx") || strings.Contains(e.Name, "slipway-site") {
+			t.Errorf("%s is packed", e.Name)
+		}
+	}
+}
