@@ -41,7 +41,7 @@ Server stderr is printed to stderr, with secrets removed.
 			if err != nil {
 				return err
 			}
-			if digest != "" &&
+			if cmd.Flags().Changed("sha256") &&
 				(len(digest) != 64 || strings.Trim(strings.ToLower(digest), "0123456789abcdef") != "") {
 				return usage("sha256sum prints it", "bundle run: --sha256 is 64 hexadecimal digits")
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -109,7 +110,7 @@ func loadIdentity(cert, key string) (*mcpb.Identity, error) {
 	id, err := mcpb.LoadIdentity(certText, keyText)
 	switch {
 	case errors.Is(err, mcpb.ErrEncryptedKey):
-		return nil, no("remove its passphrase: openssl pkey -in "+key+" -out plain.pem",
+		return nil, no("remove its passphrase: openssl pkey -in "+shell.PathWord(key)+" -out plain.pem",
 			"%s: encrypted keys are not supported", key)
 	case err != nil:
 		return nil, no("", "%s, %s: %v", cert, key, err)

@@ -41,7 +41,10 @@ unsafe archive.`,
 			if cmd.Flags().Changed("fingerprint") && !mcpb.ValidFingerprint(opts.Fingerprint) {
 				return usage("slipway bundle verify prints it", "bundle verify: %q is not a SHA-256 fingerprint", opts.Fingerprint)
 			}
-			if trust != "" {
+			if cmd.Flags().Changed("trust") {
+				if trust == "" {
+					return usage("--trust FILE names the certificates to trust", "bundle verify: --trust is empty")
+				}
 				text, err := fsutil.ReadSecret(trust, fsutil.MaxPEM)
 				if err != nil {
 					return err

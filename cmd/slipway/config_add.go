@@ -173,6 +173,9 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	if a.Env, err = plainValues("--env", typed); err != nil {
 		return err
 	}
+	if a.Signer == "" && cmd.Flags().Changed("require-signer") {
+		return usage("slipway bundle verify prints the fingerprint", "--require-signer is empty")
+	}
 	for _, key := range a.Secrets {
 		if !stax.IsSecretKey(key) {
 			return usage("--secret GITHUB_TOKEN names a secret; its value is given where the client starts",

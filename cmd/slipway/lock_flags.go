@@ -52,8 +52,12 @@ func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err e
 	if flag == nil || flag.Value.String() == lockOff {
 		return "", false, nil
 	}
-	if named := namedLock(cmd); named != "" {
+	named := namedLock(cmd)
+	switch {
+	case named != "":
 		return named, false, nil
+	case flag.Changed && flag.Value.String() == "":
+		return "", false, usage("--lock FILE names a lock; off disables locks", "%s: --lock is empty", cmd.Name())
 	}
 	path, err = lock.Find(targetsOf(args))
 	var several *lock.SelectionError
