@@ -120,15 +120,17 @@ const (
 
 // SelfSignedIdentity returns the identity in the folder dir, from the files cert.pem and
 // key.pem. If they do not exist, it creates a key (RSA, 3072 bits) and a self-signed
-// certificate for five years, and created is true. Only the owner can read the key.
+// certificate for five years, and created is true. An existing key without a certificate, which a
+// killed process leaves, gets one. Only the owner can read the key.
 func SelfSignedIdentity(dir string, now time.Time) (id *Identity, created bool, err error) {
 	certName := filepath.Join(dir, "cert.pem")
 	keyName := filepath.Join(dir, "key.pem")
 	if _, err := os.Stat(certName); errors.Is(err, fs.ErrNotExist) {
-		if err := createSelfSigned(certName, keyName, now); err != nil {
+		err := createSelfSigned(certName, keyName, now)
+		if err != nil && !errors.Is(err, fs.ErrExist) { // else another process was faster
 			return nil, false, err
 		}
-		created = true
+		created = err == nil
 	}
 	certText, certErr := fsutil.ReadFile(certName, fsutil.MaxPEM)
 	keyText, keyErr := fsutil.ReadFile(keyName, fsutil.MaxPEM)
@@ -142,7 +144,7 @@ func SelfSignedIdentity(dir string, now time.Time) (id *Identity, created bool, 
 // createSelfSigned writes the key before the certificate, so that a certificate without a
 // key never exists.
 func createSelfSigned(certName, keyName string, now time.Time) error {
-	key, err := rsa.GenerateKey(rand.Reader, selfSignedBits)
+	key, err := selfSignedKey(keyName)
 	if err != nil {
 		return err
 	}
@@ -164,17 +166,33 @@ func createSelfSigned(certName, keyName string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(keyName), 0o700); err != nil {
-		return err
-	}
-	if err := writePEM(keyName, 0o600, "PRIVATE KEY", private); err != nil {
-		return err
-	}
 	return writePEM(certName, 0o644, "CERTIFICATE", certificate)
+}
+
+// selfSignedKey returns the key in a file, which it creates if it does not exist.
+func selfSignedKey(keyName string) (crypto.Signer, error) {
+	if _, err := os.Stat(keyName); errors.Is(err, fs.ErrNotExist) {
+		key, err := rsa.GenerateKey(rand.Reader, selfSignedBits)
+		if err != nil {
+			return nil, err
+		}
+		private, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(filepath.Dir(keyName), 0o700); err != nil {
+			return nil, err
+		}
+		err = writePEM(keyName, 0o600, "PRIVATE KEY", private)
+		if err == nil || !errors.Is(err, fs.ErrExist) {
+			return key, err
+		}
+	}
+	text, err := fsutil.ReadFile(keyName, fsutil.MaxPEM)
+	if err != nil {
+		return nil, err
+	}
+	return cms.ParseKey(text)
 }
 
 // writePEM writes a new file with one PEM block. An existing file is an error: it may be a key in

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -494,6 +495,44 @@ func TestSelfSigned(t *testing.T) {
 	if v := verify(t, signedBy(t, first), nil); v.Status != mcpb.StatusSelfSigned ||
 		v.Signer.SHA256 != first.Certificate().SHA256 {
 		t.Errorf("got %+v", v)
+	}
+}
+
+// TestSelfSignedUnfinished verifies that a key without a certificate, which a killed process leaves,
+// is completed, also by several processes at once.
+func TestSelfSignedUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	if _, _, err := mcpb.SelfSignedIdentity(dir, now); err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(dir, "key.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "cert.pem")); err != nil {
+		t.Fatal(err)
+	}
+	var all [4]mcpb.Certificate
+	var group sync.WaitGroup
+	for i := range all {
+		group.Go(func() {
+			id, _, err := mcpb.SelfSignedIdentity(dir, now)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			all[i] = id.Certificate()
+		})
+	}
+	group.Wait()
+	for _, c := range all {
+		if c.SHA256 == "" || c.SHA256 != all[0].SHA256 {
+			t.Errorf("certificates %q and %q, want one", c.SHA256, all[0].SHA256)
+		}
+	}
+	if again, err := os.ReadFile(filepath.Join(dir, "key.pem")); err != nil || !bytes.Equal(again, key) {
+		t.Errorf("the key was replaced: %v", err)
 	}
 }
 
