@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/registry"
@@ -348,14 +349,30 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	if resp.StatusCode == http.StatusOK && registry.IsDocument(text) {
 		return e.document(ctx, text, e.arg)
 	}
+	if err := e.refusePassword(); err != nil {
+		return nil, err
+	}
 	if e.isSite(ctx) {
 		return e.served(ctx, e.arg)
 	}
 	return e.server(ctx, resp)
 }
 
+// refusePassword refuses a URL with a password for a server or a site: the definition would contain it.
+func (e *entries) refusePassword() error {
+	u, err := url.Parse(e.arg)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	return e.fail(&registry.UnfitError{Why: "the URL contains a password, and definitions are for others to read"},
+		"add the URL without it; --secret KEY declares a token for the header Authorization")
+}
+
 // server creates a definition of a server at a URL. resp is its response to a GET.
 func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, error) {
+	if err := e.refusePassword(); err != nil {
+		return nil, err
+	}
 	name := cmp.Or(e.opts.Document.Name, Argument(e.arg).Name())
 	s := stax.Server{
 		Name:      name,
@@ -367,6 +384,11 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 	}
 	_ = resp.Body.Close() // frees the slot of a server that allows only one stream
 	entry := &registry.Entry{Config: stax.Config{Servers: []stax.Server{s}}}
+	if why := stax.LooksSecret("url", e.arg); why != "" {
+		entry.Findings = append(entry.Findings, check.Reporter{}.Finding(stax.RuleSecretLiteral.As(check.Warning), "",
+			"if the server accepts it in a header, add the URL without it and declare it with --secret KEY",
+			"the URL, which is written to the definitions, looks like it contains the value of a secret: %s", why))
+	}
 	o := e.opts.Live
 	if o == nil {
 		o = &LiveOptions{}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 
@@ -46,7 +47,7 @@ func (e *entries) describe(
 	s := a.Server()
 	e.starts(s, args)
 	s.RegistryRef.Digest = "sha256:" + sum
-	if source != "" {
+	if source = publicURL(source); source != "" {
 		s.Metadata = map[string]string{registry.SourceKey(): source}
 	}
 	if err := e.options(a.Entry, info.Options); err != nil {
@@ -54,6 +55,29 @@ func (e *entries) describe(
 			"slipway bundle info lists the options"), a.Close())
 	}
 	return a, nil
+}
+
+// publicURL returns the URL of a bundle without user and password, for the definition, which others
+// may read. It is empty if the query may be a secret, such as a signature: without it, the URL would
+// not work.
+func publicURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	const longest = 16 // shorter values are numbers, names and versions
+	query, err := url.ParseQuery(u.RawQuery)
+	for name, values := range query {
+		for _, value := range values {
+			if len(value) > longest || stax.LooksSecret(name, value) != "" {
+				return ""
+			}
+		}
+	}
+	if u.User, u.Fragment = nil, ""; err != nil || stax.LooksSecret("url", u.String()) != "" {
+		return ""
+	}
+	return u.String()
 }
 
 // signed verifies the signer of a bundle, and returns the start arguments with the signer

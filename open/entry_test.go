@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -157,6 +158,38 @@ func TestEntryOfAServer(t *testing.T) {
 	}
 	if s := a.Server(); s.Name != "locked" || strings.Join(s.Secrets, " ") != "LOCKED_TOKEN" || len(a.Todo) != 1 {
 		t.Errorf("got %+v, to do %q", s, a.Todo)
+	}
+}
+
+// TestEntryOfASecretURL verifies that definitions, which others may read, do not get the secrets of a
+// URL.
+func TestEntryOfASecretURL(t *testing.T) {
+	web := hosted(t, packed(t))
+	private := strings.Replace(web.URL, "://", "://user:hunter2@", 1)
+	for path, want := range map[string]string{
+		"/x.mcpb":                              web.URL + "/x.mcpb",
+		"/x.mcpb?v=2.0.0":                      web.URL + "/x.mcpb?v=2.0.0",
+		"/x.mcpb?token=hunter2":                "",
+		"/x.mcpb?sig=c2lnbmF0dXJlIG9mIGEgVVJM": "",
+	} {
+		a, err := open.Entry(t.Context(), private+path, &open.EntryOptions{BundleDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		text, err := json.Marshal(a.Config)
+		if err != nil || strings.Contains(string(text), "hunter2") || a.Server().Metadata["source"] != want {
+			t.Errorf("%s: %s, %v, want the source %q", path, text, err, want)
+		}
+	}
+	var unfit *registry.UnfitError
+	a, err := open.Entry(t.Context(), private+"/mcp", nil)
+	if !errors.As(err, &unfit) || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a server with a password: %+v, %v", a, err)
+	}
+	a, err = open.Entry(t.Context(), web.URL+"/mcp?api_key=sk-ant-api03-Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4", nil)
+	if err != nil || len(a.Findings) != 1 || strings.Contains(a.Findings[0].Message, "Zm9v") {
+		t.Errorf("a server with a key: %+v, %v, want a warning without it", a, err)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	shell "github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/registry"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
@@ -229,7 +230,7 @@ func notAdded(err error) error {
 		return bundleFailure(opening.Arg, err)
 	case errors.As(err, &digest):
 		return denied("the file on the host differs from the server.json; ask its publisher",
-			"%s: %v", opening.Arg, digest)
+			"%s: %v", open.Argument(opening.Arg).Redacted(), digest)
 	case errors.As(err, &unfit):
 		code := exitNotExact
 		switch {
@@ -240,8 +241,8 @@ func notAdded(err error) error {
 		}
 		return &failure{
 			code: code,
-			text: opening.Arg + ": " + unfit.Why,
-			hint: unfit.Hint,
+			text: open.Argument(opening.Arg).Redacted() + ": " + unfit.Why,
+			hint: cmp.Or(unfit.Hint, opening.Hint),
 		}
 	}
 	return err
@@ -405,13 +406,22 @@ func describeServer(out io.Writer, s *stax.Server) {
 		fmt.Fprintf(out, "  from: %s\n", s.RegistryRef)
 	}
 	if s.Remote() {
-		fmt.Fprintf(out, "  reaches: %s\n", s.URL)
+		fmt.Fprintf(out, "  reaches: %s\n", withoutSecrets(s.URL))
 		return
 	}
 	fmt.Fprintf(out, "  starts: %s\n", commandLine(s))
 	if s.Cwd != "" {
 		fmt.Fprintf(out, "  in: %s\n", s.Cwd)
 	}
+}
+
+// withoutSecrets returns a URL for display: as it is, or without password and query if it seems to
+// contain a secret.
+func withoutSecrets(address string) string {
+	if stax.LooksSecret("url", address) != "" {
+		return secrets.URL(address)
+	}
+	return address
 }
 
 // closeAddition removes what was downloaded and not kept.
