@@ -21,7 +21,7 @@ import (
 // Create calls write to create a new file at name with the permission bits perm. If the
 // file exists, the error matches [fs.ErrExist].
 func Create(name string, perm fs.FileMode, write func(io.Writer) error) error {
-	return put(name, perm, write, false)
+	return put(name, perm, write, false, nil)
 }
 
 // Replace is [Create], but replaces an existing file. If name is a symbolic link, its
@@ -30,7 +30,14 @@ func Create(name string, perm fs.FileMode, write func(io.Writer) error) error {
 // On Windows, a file whose perm excludes others gets an access list for this user,
 // administrators and the system; any other keeps the list of the file it replaces.
 func Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
-	return put(name, perm, write, true)
+	return put(name, perm, write, true, nil)
+}
+
+// ReplaceIf is [Replace], but calls last when the new content is on disk, directly before it takes the
+// place of the file. An error of last is returned, and the file stays as it is. Other programs may write the
+// file until then, which takes as long as a disk needs to write.
+func ReplaceIf(name string, perm fs.FileMode, write func(io.Writer) error, last func() error) error {
+	return put(name, perm, write, true, last)
 }
 
 // Content returns a function for [Create] and [Replace] that writes content.
@@ -41,9 +48,15 @@ func Content[T ~string | ~[]byte](content T) func(io.Writer) error {
 	}
 }
 
-// put writes a temporary file next to name, and renames it when it is complete. A link is
-// followed when replacing, so that it remains a link.
-func put(name string, perm fs.FileMode, write func(io.Writer) error, replace bool) (err error) {
+// put writes a temporary file next to name, and renames it when it is complete, unless last, which may
+// be nil, returns an error. A link is followed when replacing, so that it remains a link.
+func put(
+	name string,
+	perm fs.FileMode,
+	write func(io.Writer) error,
+	replace bool,
+	last func() error,
+) (err error) {
 	if replace {
 		if target, err := filepath.EvalSymlinks(name); err == nil {
 			name = target
@@ -95,6 +108,9 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 	}
 	if exists {
 		err = keepAccess(name, tmp, perm)
+	}
+	if err == nil && last != nil {
+		err = last()
 	}
 	if err != nil {
 		return err

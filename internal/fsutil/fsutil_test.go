@@ -147,3 +147,32 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaceIf verifies that the last check of a file comes after everything that takes time, and can keep
+// the file.
+func TestReplaceIf(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(name, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stale := errors.New("stale")
+	written := false
+	write := func(w io.Writer) error {
+		written = true
+		return text("two")(w)
+	}
+	err := fsutil.ReplaceIf(name, 0o600, write, func() error {
+		if !written {
+			t.Error("called before the content is written")
+		}
+		return stale
+	})
+	if !errors.Is(err, stale) {
+		t.Errorf("got %v, want the error of last", err)
+	}
+	holds(t, filepath.Dir(name), map[string]string{"a": "one"})
+	if err := fsutil.ReplaceIf(name, 0o600, write, func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	holds(t, filepath.Dir(name), map[string]string{"a": "two"})
+}

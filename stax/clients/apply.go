@@ -118,17 +118,27 @@ func (p *Plan) next(f *FilePlan) *record {
 // errChanged is returned when a file was modified concurrently.
 var errChanged = errors.New("it was changed in the meantime, so it was not written")
 
-// put replaces a file, provided it still has the content that the plan is based on, and
-// reads it back. Mode, owner and symbolic links are kept. The state records the intent
-// before the write and the outcome after it.
-func (l *State) put(f *FilePlan, next *record) error {
+// unchanged returns [errChanged] unless the file has the content that the plan is based on. missing
+// reports whether it does not exist.
+func (f *FilePlan) unchanged() (missing bool, err error) {
 	now, err := readFile(f.Path)
-	missing := errors.Is(err, fs.ErrNotExist)
+	missing = errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
-		return err
+		return false, err
 	}
 	if string(now) != string(f.before) {
-		return errChanged
+		return missing, errChanged
+	}
+	return missing, nil
+}
+
+// put replaces a file, provided it still has the content that the plan is based on, and
+// reads it back. Mode, owner and symbolic links are kept. The state records the intent
+// before the write and the outcome after it. As that takes a while, the content is compared again last.
+func (l *State) put(f *FilePlan, next *record) error {
+	missing, err := f.unchanged()
+	if err != nil {
+		return err
 	}
 	mode := fs.FileMode(0o644)
 	if f.Scope == User {
@@ -158,7 +168,10 @@ func (l *State) put(f *FilePlan, next *record) error {
 	if err := l.announce(f.Path, kept, next); err != nil {
 		return err
 	}
-	err = replace(f.Path, f.after, mode)
+	err = fsutil.ReplaceIf(f.Path, mode, fsutil.Content(f.after), func() error {
+		_, err := f.unchanged()
+		return err
+	})
 	if err == nil && owner != nil {
 		err = keepOwner(f.Path, owner)
 	}

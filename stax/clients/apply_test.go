@@ -364,3 +364,35 @@ func TestApplyReportsEachFile(t *testing.T) {
 		t.Errorf("the second file was not written: %v", err)
 	}
 }
+
+// TestApplyToAChangingFile verifies that a file which another program changes while the state records the
+// intent to change it is not overwritten. Here that program is the state itself, whose index is a link to the
+// file.
+func TestApplyToAChangingFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege")
+	}
+	d := newDesk(t)
+	name := d.write("home/.cursor/mcp.json", `{"version":1,"files":{}}`)
+	if err := os.MkdirAll(filepath.Join(d.dir, "state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(name, filepath.Join(d.dir, "state", "clients.json")); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := clients.ByID("cursor")
+	plan, _, err := clients.NewPlan(definitions(t, two), d.state(), &clients.PlanOptions{
+		Place:   d.place,
+		Scope:   clients.User,
+		Clients: []clients.Client{*c},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Apply(); err == nil || !strings.Contains(err.Error(), "changed in the meantime") {
+		t.Errorf("got %v, want that the file was changed", err)
+	}
+	if text := d.read("home/.cursor/mcp.json"); strings.Contains(text, "mcpServers") || !strings.Contains(text, "files") {
+		t.Errorf("it was overwritten: %s", text)
+	}
+}
