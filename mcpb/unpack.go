@@ -34,8 +34,9 @@ type UnpackReport struct {
 }
 
 // Unpack unpacks the packed bundle at name into the folder dir, which must be new or
-// empty. The folder appears completely or not at all. An empty dir means a new folder in
-// the current one, named after the name and version of the bundle.
+// empty. A new folder appears completely or not at all; an empty one gets its content at the end, by
+// renames. An empty dir means a new folder in the current one, named after the name and version of
+// the bundle.
 //
 // The archive is first checked against every rule of [OpenArchive]; if it violates one,
 // the error is an [*ArchiveError]. Files get mode 0755 or 0644 less the umask, regardless

@@ -144,17 +144,26 @@ func moveNew(tmp, name string) error {
 }
 
 // CreateDir creates the folder dir from what fill writes to a temporary folder next to
-// it. It appears atomically. If dir exists, it must be empty, or the error matches
-// [fs.ErrExist]. The parent folder must exist.
+// it. It appears atomically. The parent folder must exist.
+//
+// If dir exists, it must be empty, or the error matches [fs.ErrExist]. It stays the same folder, because it
+// may be the current one of a shell, a link or a mounted file system: the temporary folder is in it, and its
+// content is moved at the end. After a failure, dir is empty.
 func CreateDir(dir string, fill func(tmp string) error) (err error) {
 	dir = filepath.Clean(dir)
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs // "." has no base name
 	}
-	if err := vacant(dir); err != nil {
+	prefix := "." + filepath.Base(dir) + ".tmp-"
+	SweepTemp(dir, prefix)
+	exists, err := vacant(dir)
+	if err != nil {
 		return err
 	}
-	tmp, release, err := TempDir(filepath.Dir(dir), "."+filepath.Base(dir)+".tmp-")
+	if exists {
+		return fillDir(dir, prefix, fill)
+	}
+	tmp, release, err := TempDir(filepath.Dir(dir), prefix)
 	if err != nil {
 		return err
 	}
@@ -174,6 +183,31 @@ func CreateDir(dir string, fill func(tmp string) error) (err error) {
 	return syncDir(filepath.Dir(dir))
 }
 
+// fillDir is [CreateDir] for an empty folder.
+func fillDir(dir, prefix string, fill func(tmp string) error) (err error) {
+	tmp, release, err := TempDir(dir, prefix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(tmp)
+	if err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if err := rename(filepath.Join(tmp, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+			for _, moved := range entries[:i] {
+				err = errors.Join(err, rename(filepath.Join(dir, moved.Name()), filepath.Join(tmp, moved.Name())))
+			}
+			return err
+		}
+	}
+	return syncDir(dir)
+}
+
 // replaceEmpty renames tmp to dir, which may be an empty folder. If the folder has been
 // filled in the meantime, it is kept.
 func replaceEmpty(tmp, dir string) error {
@@ -190,18 +224,20 @@ func replaceEmpty(tmp, dir string) error {
 	return rename(tmp, dir)
 }
 
-// vacant returns an error unless dir is missing or empty.
-func vacant(dir string) error {
+// vacant reports whether dir exists. It returns an error unless dir is missing or empty.
+func vacant(dir string) (exists bool, err error) {
 	entries, err := os.ReadDir(dir)
-	switch {
+	switch why := BrokenLink(dir); {
+	case why != "":
+		return false, fmt.Errorf("create %s: %s: %w", dir, why, fs.ErrExist)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	case len(entries) > 0:
-		return fmt.Errorf("create %s: the folder is not empty: %w", dir, fs.ErrExist)
+		return true, fmt.Errorf("create %s: the folder is not empty: %w", dir, fs.ErrExist)
 	}
-	return nil
+	return true, nil
 }
 
 // syncDir syncs a rename to disk. Failures are ignored: some systems do not support this,

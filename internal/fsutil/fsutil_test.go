@@ -176,3 +176,49 @@ func TestReplaceIf(t *testing.T) {
 	}
 	holds(t, filepath.Dir(name), map[string]string{"a": "two"})
 }
+
+// TestCreateDirInPlace verifies that an empty folder stays the same one: it may be the current folder of a
+// shell, which would be left in a deleted one, or a link to another disk.
+func TestCreateDirInPlace(t *testing.T) {
+	dir := t.TempDir()
+	into := filepath.Join(dir, "into")
+	link := filepath.Join(dir, "link")
+	broken := filepath.Join(dir, "broken")
+	err := errors.Join(os.Mkdir(into, 0o700), os.Symlink(into, link), os.Symlink("missing", broken))
+	if err != nil {
+		t.Skip(err)
+	}
+	before, err := os.Stat(into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(tmp string) error {
+		return errors.Join(os.WriteFile(filepath.Join(tmp, "f"), []byte("x"), 0o600),
+			os.Mkdir(filepath.Join(tmp, "below"), 0o755))
+	}
+	err = fsutil.CreateDir(into, func(tmp string) error { return errors.Join(fill(tmp), errors.New("no more")) })
+	if err == nil {
+		t.Error("a failed fill is no error")
+	}
+	holds(t, into, nil)
+	if err := fsutil.CreateDir(link, fill); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(into)
+	if err != nil || len(entries) != 2 || entries[0].Name() != "below" || entries[1].Name() != "f" {
+		t.Errorf("the target of the link has %v, %v, want f and below", entries, err)
+	}
+	after, err := os.Stat(into)
+	if err != nil || !os.SameFile(before, after) || before.Mode() != after.Mode() {
+		t.Errorf("it was replaced: %v, %v", after, err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != into {
+		t.Errorf("the link was replaced: %q, %v", target, err)
+	}
+	if err := fsutil.CreateDir(broken, fill); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a broken link: got %v, want that it exists", err)
+	}
+	if target, err := os.Readlink(broken); err != nil || target != "missing" {
+		t.Errorf("the broken link was replaced: %q, %v", target, err)
+	}
+}
