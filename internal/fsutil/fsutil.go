@@ -14,18 +14,20 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
-// Create calls write to create a new file at name with the permission bits perm. If the
+// Create calls write to create a new file at name with the permission bits perm, less the umask. If the
 // file exists, the error matches [fs.ErrExist].
 func Create(name string, perm fs.FileMode, write func(io.Writer) error) error {
 	return put(name, perm, write, false, nil)
 }
 
-// Replace is [Create], but replaces an existing file. If name is a symbolic link, its
-// target is replaced. If name exists and is not a regular file, Replace returns an error.
+// Replace is [Create], but replaces an existing file, which then has exactly the bits perm. If name is a
+// symbolic link, its target is replaced. If name exists and is not a regular file, Replace returns an error.
 //
 // On Windows, a file whose perm excludes others gets an access list for this user,
 // administrators and the system; any other keeps the list of the file it replaces.
@@ -103,7 +105,10 @@ func put(
 	if err := errors.Join(write(buffered), buffered.Flush()); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Chmod(perm), f.Sync(), f.Close()); err != nil {
+	if exists {
+		err = f.Chmod(perm) // whatever the umask is
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if exists {
@@ -124,6 +129,23 @@ func put(
 		return err
 	}
 	return syncDir(filepath.Dir(name))
+}
+
+// createTemp creates a file with a temporary name, which begins with prefix. Its mode is perm less the
+// umask.
+func createTemp(dir, prefix string, perm fs.FileMode) (*os.File, error) {
+	for range 10000 {
+		name := filepath.Join(dir, prefix+strconv.FormatUint(uint64(rand.Uint32()), 10))
+		f, err := OpenShared(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+	return nil, &fs.PathError{
+		Op:   "create",
+		Path: filepath.Join(dir, prefix+"*"),
+		Err:  fs.ErrExist,
+	}
 }
 
 // moveNew renames tmp to name unless name has been created in the meantime: a hard link

@@ -14,11 +14,6 @@ func OpenShared(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, flag, perm)
 }
 
-// createTemp creates a file with a temporary name, which begins with prefix.
-func createTemp(dir, prefix string, _ fs.FileMode) (*os.File, error) {
-	return os.CreateTemp(dir, prefix+"*")
-}
-
 // keepAccess does nothing: the caller sets the mode.
 func keepAccess(_, _ string, _ fs.FileMode) error { return nil }
 

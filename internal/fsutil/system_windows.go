@@ -3,10 +3,8 @@ package fsutil
 import (
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -114,22 +112,6 @@ func privateDescriptor() (*windows.SECURITY_DESCRIPTOR, error) {
 		return nil, err
 	}
 	return windows.SecurityDescriptorFromString("D:P(A;;FA;;;" + user.User.Sid.String() + ")(A;;FA;;;SY)(A;;FA;;;BA)")
-}
-
-// createTemp creates a file with a temporary name, which begins with prefix.
-func createTemp(dir, prefix string, perm fs.FileMode) (*os.File, error) {
-	for range 10000 {
-		name := filepath.Join(dir, prefix+strconv.FormatUint(uint64(rand.Uint32()), 10))
-		f, err := OpenShared(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
-	return nil, &fs.PathError{
-		Op:   "create",
-		Path: filepath.Join(dir, prefix+"*"),
-		Err:  fs.ErrExist,
-	}
 }
 
 // keepAccess gives the replacement of an existing file its access list, unless perm asks
