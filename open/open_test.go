@@ -90,6 +90,7 @@ func TestOpenErrors(t *testing.T) {
 		"server.py":                   "print(1)",
 		"server.mjs":                  "import { x } from \"server\"",
 		"mine.mjs":                    "export default defineMcp(3 +)",
+		"plain.mjs":                   "export default {servers: {a: 3 +}}",
 	})
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
@@ -131,6 +132,7 @@ func TestOpenErrors(t *testing.T) {
 		{"script", "server.py", open.Unreadable, "a file of this kind", "slipway ls -- python3 server.py"},
 		{"script in JavaScript", "server.mjs", open.Unreadable, "no definitions", "slipway ls -- node server.mjs"},
 		{"script of definitions", "mine.mjs", open.Unreadable, "no definitions", "slipway config check mine.mjs"},
+		{"script of an object", "plain.mjs", open.Unreadable, "no definitions", "slipway config check plain.mjs"},
 		{"name of a program", "go", open.Unreadable, "no such file or folder", "slipway ls -- go ..."},
 		{"other scheme", "ftp://127.0.0.1/", open.Unreadable, "not http, https, ws or wss", reads},
 		{"forced path", "site:site", open.Unreadable, "not an http or https URL", "needs no prefix"},

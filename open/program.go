@@ -72,11 +72,11 @@ func isInstalled(arg string) bool {
 }
 
 // isServerScript reports whether a script is a program rather than definitions, which call
-// defineMcp.
+// defineMcp or export an object.
 func isServerScript(path string) bool {
 	if interpreter(path) == nil {
 		return false
 	}
 	text, err := fsutil.ReadFile(path, maxPeek)
-	return err == nil && !bytes.Contains(text, []byte("defineMcp"))
+	return err == nil && !bytes.Contains(text, []byte("defineMcp")) && !bytes.Contains(text, []byte("export default"))
 }
