@@ -49,17 +49,27 @@ func TestHeaderParamsAtDepth(t *testing.T) {
 	const depth, size = 250, 1 << 20
 	schema := []byte(strings.Repeat(`{"properties":{"a":`, depth) + `{"type":"string","x-mcp-header":"A","description":"` +
 		strings.Repeat("x", size) + `"}` + strings.Repeat(`}}`, depth))
-	began := time.Now()
-	found, err := mcp.HeaderParams(schema)
-	took := time.Since(began)
-	if err != nil || len(found) != 1 || len(found[0].Path) != depth {
-		t.Fatalf("headers %v, %v, want one at depth %d", found, err, depth)
+	cost := func(do func()) time.Duration {
+		least := time.Hour
+		for range 5 { // others may use the processor
+			began := time.Now()
+			do()
+			least = min(least, time.Since(began))
+		}
+		return least
 	}
-	began = time.Now()
-	if err := jsonscan.Valid(schema); err != nil {
-		t.Fatal(err)
-	}
-	if scan := time.Since(began); took > 20*scan+10*time.Millisecond {
+	took := cost(func() {
+		found, err := mcp.HeaderParams(schema)
+		if err != nil || len(found) != 1 || len(found[0].Path) != depth {
+			t.Fatalf("headers %v, %v, want one at depth %d", found, err, depth)
+		}
+	})
+	scan := cost(func() {
+		if err := jsonscan.Valid(schema); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if took > 20*scan+10*time.Millisecond {
 		t.Errorf("the headers take %v, a scan of the schema takes %v", took, scan)
 	}
 }
