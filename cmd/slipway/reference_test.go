@@ -126,7 +126,8 @@ func workplace(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(repository, "examples"), filepath.Join(dir, "examples")); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "home"), 0o755),
+		os.Symlink(filepath.Join(repository, "examples"), filepath.Join(dir, "examples"))); err != nil {
 		t.Fatal(err)
 	}
 	archive, err := txtar.ParseFile("testdata/workplace.txtar")
@@ -145,6 +146,7 @@ func workplace(t *testing.T) string {
 		os.WriteFile(filepath.Join(dir, "my-server.mcpb"), packed.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("HOME", filepath.Join(dir, "home")) // the clients of the person who runs the test are left alone
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	listed := &registrytest.Registry{}
 	for _, name := range []string{"io.github.acme/filesystem", "io.github.acme/weather"} {

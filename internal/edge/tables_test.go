@@ -174,7 +174,7 @@ var limits = []constantAt{
 	{"known", "internal/site", "MaxKnown"}, {"shownText", "internal/site", "maxShown"},
 	{"nearRunes", "internal/nearest", "maxRunes"}, {"nearWork", "internal/nearest", "maxWork"},
 	{"problems", "internal/schema", "maxProblems"}, {"listed", "internal/schema", "maxListed"},
-	{"shown", "internal/schema", "maxShown"}, {"patternCost", "internal/schema", "maxPatternCost"},
+	{"shown", "internal/schema", "maxShown"}, {"patternCost", "internal/schema", "maxPatternSize"},
 	{"compared", "staticmcp", "maxCompared"}, {"suggested", "staticmcp", "maxSuggested"},
 	{"body", "mcp/server", "defaultMaxBody"}, {"batch", "mcp/server", "maxBatch"},
 	{"batchAnswers", "mcp/server", "maxBatchAnswers"},
