@@ -207,3 +207,25 @@ func printFindings(cmd *cobra.Command, r *check.Report) {
 	}
 	_ = r.WriteText(fitting(stderr), colored(stderr)) // there is nowhere to report the error
 }
+
+// shownNotes is how many notes of a rule [printBriefly] prints.
+const shownNotes = 5
+
+// printBriefly is printFindings for a command whose result matters more than notes about its input, such as one for
+// each link to a file elsewhere: of the notes of each rule, it prints the first few, and how many others there are.
+func printBriefly(cmd *cobra.Command, r *check.Report) {
+	brief := &check.Report{Limit: -1}
+	notes := make(map[string]int)
+	for _, f := range r.Findings() {
+		if f.Severity == check.Note {
+			notes[f.Rule.ID]++
+		}
+		if notes[f.Rule.ID] <= shownNotes || f.Severity != check.Note {
+			brief.Add(f)
+		}
+	}
+	printFindings(cmd, brief)
+	if n := len(r.Findings()) - len(brief.Findings()) + r.Omitted(); n > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "and %d more that are not shown: --json lists them\n", n)
+	}
+}

@@ -62,3 +62,32 @@ func TestReporting(t *testing.T) {
 		})
 	}
 }
+
+// TestPrintBriefly guards a command with many notes about its input: of each rule, the first are printed, and all
+// warnings.
+func TestPrintBriefly(t *testing.T) {
+	var r check.Report
+	for line := range shownNotes + 3 {
+		r.Add(
+			check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Note, File: "f", Line: line + 1, Message: "m"},
+			check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Warning, File: "f", Line: line + 1, Message: "w"},
+		)
+	}
+	r.Add(check.Finding{Rule: check.Rule{ID: "a/c"}, Severity: check.Note, File: "g", Line: 1, Message: "m"})
+	var stderr strings.Builder
+	cmd := &cobra.Command{}
+	cmd.SetErr(&stderr)
+	printBriefly(cmd, &r)
+	text := stderr.String()
+	for want, times := range map[string]int{
+		": note: m [a/b]\n": shownNotes, ": warning: w [a/b]\n": shownNotes + 3, "g:1: note: m [a/c]\n": 1,
+		"and 3 more that are not shown: --json lists them\n": 1,
+	} {
+		if n := strings.Count(text, want); n != times {
+			t.Errorf("%q is printed %d times, want %d:\n%s", want, n, times, text)
+		}
+	}
+	if !strings.Contains(text, "f:5: note") || strings.Contains(text, "f:6: note") {
+		t.Errorf("the first notes are not shown:\n%s", text)
+	}
+}

@@ -178,7 +178,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 			return err
 		}
 	case !o.quiet || err != nil || r.Report.Count(check.Error) > 0:
-		printFindings(cmd, &r.Report)
+		printBriefly(cmd, &r.Report)
 	}
 	if err != nil {
 		return o.failed(cmd, err)
