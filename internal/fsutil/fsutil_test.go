@@ -185,6 +185,9 @@ func TestCreateDirInPlace(t *testing.T) {
 	link := filepath.Join(dir, "link")
 	broken := filepath.Join(dir, "broken")
 	err := errors.Join(os.Mkdir(into, 0o700), os.Symlink(into, link), os.Symlink("missing", broken))
+	if err == nil {
+		_, err = os.Readlink(link) // Wine makes a folder instead
+	}
 	if err != nil {
 		t.Skip(err)
 	}
