@@ -364,7 +364,7 @@ func (e *entries) refusePassword() error {
 	if err != nil || u.User == nil {
 		return nil
 	}
-	return e.fail(&registry.UnfitError{Why: "the URL contains a password, and definitions are for others to read"},
+	return e.fail(&registry.UnfitError{Why: "the URL contains a password, and definitions must not contain secrets"},
 		"add the URL without it; --secret KEY declares a token for the header Authorization")
 }
 

@@ -293,7 +293,7 @@ const (
 type stderrLimit struct {
 	left    float64 // bytes
 	at      time.Time
-	omits   bool // until half of the budget is there again, so that it is noted rarely
+	omits   bool // until half of the budget is available again, so that notes are rare
 	omitted int  // lines
 }
 

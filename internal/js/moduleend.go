@@ -19,7 +19,7 @@ var (
 // maxModuleStatement bounds an import or export in bytes.
 const maxModuleStatement = 256 << 10
 
-// moduleHead matches the beginning of an import or export, as far as it tells them from prose.
+// moduleHead matches the beginning of an import or export, as far as that distinguishes them from prose.
 var moduleHead = lazyregexp.New(`^(?:import\s*(?:["'{*]|type\s+[{\w]|[\w$]+\s*(?:,|from\s*["']))|` +
 	`export\s*(?:[{*]|default\b|(?:const|let|var)\s*(?:[{\[]|[\w$]+\s*[=:])|` +
 	`(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\(|class\s+[\w$]+\s*(?:\{|extends\b)|` +

@@ -355,12 +355,12 @@ func TestEntryRefuses(t *testing.T) {
 		"a crate that is a program": {
 			`"packages": [{"registryType": "cargo", "identifier": "../../bin/sh", ` + stdio + `}]`,
 			"",
-			"is not a package of cargo",
+			"is not a crate of crates.io",
 		},
 		"a crate that is a command": {
 			`"packages": [{"registryType": "cargo", "identifier": "w", "version": "1;reboot", ` + stdio + `}]`,
 			"",
-			"is not a package of cargo",
+			"is not a crate of crates.io",
 		},
 		"a bundle without a digest": {
 			`"packages": [{"registryType": "mcpb", "identifier": "https://x.example/w.mcpb", ` + stdio + `}]`,

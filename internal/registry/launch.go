@@ -129,13 +129,13 @@ func (b *builder) pack(p *Package) error {
 	}
 	if p.RegistryType == "cargo" && (!crateName().MatchString(p.Identifier) ||
 		p.Version != "" && !packVersion().MatchString(p.Version)) {
-		return &UnfitError{Why: fmt.Sprintf("%.100q is not a package of cargo", l.what)}
+		return &UnfitError{Why: fmt.Sprintf("%.100q is not a crate of crates.io", l.what)}
 	}
 	switch kind := launcherOf(p.RegistryType); {
 	case p.RegistryType == "mcpb" && p.FileSHA256 == "":
 		return &UnfitError{
-			Why: "the document has no fileSha256 for its bundle, which the schema requires: nothing shows that the bundle is " +
-				"the published one",
+			Why: "the document has no fileSha256 for its bundle, which the schema requires: without it, the " +
+				"bundle cannot be verified",
 			Hint: "slipway add with the URL of the bundle adds it as it is now: " + secrets.URL(p.Identifier),
 		}
 	case p.RegistryType == "mcpb":
@@ -212,8 +212,8 @@ func (b *builder) source(p *Package, l *line) error {
 	return &UnfitError{
 		Why: fmt.Sprintf("the package %s is in the registry %s, and would be taken from the public one", p.Identifier,
 			secrets.URL(p.RegistryBaseURL)),
-		Hint: "write the definition yourself, with the option of the program for that registry, or take another way with " +
-			"--package: " + strings.Join(b.doc.Choices(), ", "),
+		Hint: "write the definition yourself, with the option of the program for that registry, or choose another " +
+			"package with --package: " + strings.Join(b.doc.Choices(), ", "),
 	}
 }
 
@@ -355,7 +355,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 func (b *builder) secretArgument(name string) error {
 	return &UnfitError{
 		Why: fmt.Sprintf("the argument %s is a secret, which a definition does not support in a command line", name),
-		Hint: "write the definition yourself, with the secret as a variable, or take another way with --package: " +
+		Hint: "write the definition yourself, with the secret as a variable, or choose another package with --package: " +
 			strings.Join(b.doc.Choices(), ", "),
 	}
 }

@@ -168,7 +168,7 @@ func (r *reader) withoutNumbers(name string) string {
 
 var (
 	// datedName matches names that begin with a date or a version, and numberedName those that
-	// begin with a number, as Docusaurus tells them apart.
+	// begin with a number, as Docusaurus distinguishes them.
 	datedName    = lazyregexp.New(`^\d+[-_.]\d+`)
 	numberedName = lazyregexp.New(`^\d+\s*[-_.]+\s*([^-_.\s].*)$`)
 )
